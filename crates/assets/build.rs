@@ -61,7 +61,7 @@ fn main() {
         version(&compiler),
         if is_static { ", static" } else { "" }
     );
-    let dynamic = dynamic_compiler().filter(|_| is_static);
+    let dynamic = if is_static { dynamic_compiler() } else { None };
     for program in all_programs(&out, is_static) {
         let own = compiler_command(&compiler, is_static && !program.is_dynamic);
         let command = if program.is_dynamic {

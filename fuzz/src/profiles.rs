@@ -46,7 +46,8 @@ pub fn shown(profile: &Profile) {
             let _ = report::write_answer(
                 &ProfileDocument::new(profile),
                 document,
-                (format, Screen::PLAIN),
+                format,
+                Screen::PLAIN,
                 out,
             );
         }
@@ -57,7 +58,7 @@ pub fn shown(profile: &Profile) {
                 race: None,
                 kernels: None,
             };
-            let _ = report::write_answer(&found, document, (format, Screen::PLAIN), out);
+            let _ = report::write_answer(&found, document, format, Screen::PLAIN, out);
         }
     }
 }

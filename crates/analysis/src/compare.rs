@@ -180,10 +180,13 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
             .as_ref()
             .is_some_and(|all| all[column] != all[baseline])
     };
-    let side = |(index, column)| Sides::of(column, &columns[baseline], is_elsewhere(index));
-    let sides: Vec<Sides> = columns.iter().enumerate().map(side).collect();
+    let sides: Vec<Sides> = columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| Sides::of(column, &columns[baseline], is_elsewhere(index)))
+        .collect();
     let reference = judge::reference(&sides, columns, baseline, options.margin);
-    judge::judge(&mut rows, &sides, (columns, baseline), options.margin);
+    judge::judge(&mut rows, &sides, columns, baseline, options.margin);
     let areas = areas::means(&rows, columns.len(), baseline);
     let derived = derived::beside(columns, &options.selection, apart.is_some());
     let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
@@ -207,7 +210,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         machine: sides
             .iter()
             .enumerate()
-            .map(|(i, sides)| sides.change.filter(|_| i != baseline))
+            .map(|(i, sides)| if i != baseline { sides.change } else { None })
             .collect(),
         cautions,
         study: options

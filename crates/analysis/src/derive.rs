@@ -97,9 +97,11 @@ pub fn derive(study: Option<&StudyView>, run: &Run) -> Vec<DerivedRow> {
     }
     let rows = study.derived.iter().flat_map(|derived| {
         let firsts = by_label.get(derived.of[0].as_str()).into_iter().flatten();
-        let second = |a: &Record| first.get(&beside(derived.of[1].as_str(), &a.case)).copied();
         firsts
-            .filter_map(move |a| Some((derived, (*a, second(a)?))))
+            .filter_map(|a| {
+                let second = first.get(&beside(derived.of[1].as_str(), &a.case))?;
+                Some((derived, (*a, *second)))
+            })
             .collect::<Vec<_>>()
     });
     rows.take(MOST_ROWS)
@@ -117,23 +119,24 @@ fn ratios_by_name(run: &Run) -> Vec<Derived> {
     let Some(base) = names.first() else {
         return Vec::new();
     };
-    let is_over = |case: &&Case| case.label() != *base && (case.name.is_some() || names.len() == 1);
     let labels: IndexMap<&str, &Case> = cases
-        .filter(is_over)
+        .filter(|case| case.label() != *base && (case.name.is_some() || names.len() == 1))
         .map(|case| (case.label(), case))
         .collect();
-    let ratio = |(label, case): (&str, &Case)| {
-        let plain = Case {
-            params: BTreeMap::new(),
-            ..case.clone()
-        };
-        Derived {
-            name: format!("{plain} / {base}"),
-            combination: Combination::Ratio,
-            of: [label, base].map(str::to_string),
-        }
-    };
-    labels.into_iter().map(ratio).collect()
+    labels
+        .into_iter()
+        .map(|(label, case)| {
+            let plain = Case {
+                params: BTreeMap::new(),
+                ..case.clone()
+            };
+            Derived {
+                name: format!("{plain} / {base}"),
+                combination: Combination::Ratio,
+                of: [label, base].map(str::to_string),
+            }
+        })
+        .collect()
 }
 
 /// A study has some dozens, but in a hostile file each name could match all records, so that the rows would grow with the
@@ -144,14 +147,14 @@ fn beside<'a>(label: &'a str, case: &'a Case) -> (&'a str, &'a str, &'a BTreeMap
     (label, &case.environment, &case.params)
 }
 
-fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record)) -> DerivedRow {
+fn row(study: &StudyView, derived: &Derived, pair: (&Record, &Record)) -> DerivedRow {
+    let (a, b) = pair;
+
     let is_difference = derived.combination == Combination::Difference;
-    let same =
-        |scale: &Scale, other: &Scale| (scale.calls, &scale.unit) == (other.calls, &other.unit);
     let of_second = study.scale(&derived.of[1]);
-    let scale = study
-        .scale(&derived.of[0])
-        .filter(|scale| is_difference && of_second.is_some_and(|o| same(scale, o)));
+    let scale = study.scale(&derived.of[0]).filter(|scale| {
+        is_difference && of_second.is_some_and(|o| (scale.calls, &scale.unit) == (o.calls, &o.unit))
+    });
     let both_counted = [a, b]
         .iter()
         .all(|record| record.outcome.counted().is_some());
@@ -164,13 +167,15 @@ fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record)) -> Deri
         key: DerivedKey::of(derived, &a.case, unit),
         value: value(derived.combination, a, b),
         verdict: None,
-        entries: a
-            .entries
-            .as_ref()
-            .zip(b.entries.as_ref())
-            .filter(|_| is_difference)
-            .map(|(a, b)| difference(a, b)),
-        scale: scale.filter(|_| !both_counted).cloned(),
+        entries: if is_difference {
+            a.entries
+                .as_ref()
+                .zip(b.entries.as_ref())
+                .map(|(a, b)| difference(a, b))
+        } else {
+            None
+        },
+        scale: if both_counted { None } else { scale.cloned() },
     }
 }
 
@@ -233,18 +238,21 @@ mod tests {
     }
 
     fn rows(records: Vec<Record>) -> Vec<DerivedRow> {
+        // One scale that two cases state each for itself is one scale.
+        fn scale(cases: &[&str]) -> Scale {
+            Scale {
+                calls: 1 << 26,
+                unit: "s".into(),
+                cases: cases.iter().map(ToString::to_string).collect(),
+            }
+        }
+
         let of = ["a".to_string(), "b".to_string()];
         let derived = [Combination::Difference, Combination::Ratio].map(|combination| Derived {
             name: "d".into(),
             combination,
             of: of.clone(),
         });
-        // One scale that two cases state each for itself is one scale.
-        let scale = |cases: &[&str]| Scale {
-            calls: 1 << 26,
-            unit: "s".into(),
-            cases: cases.iter().map(ToString::to_string).collect(),
-        };
         let scales = vec![scale(&["a"]), scale(&["b"])];
         let study = StudyView {
             derived: derived.into(),

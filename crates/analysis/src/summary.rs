@@ -25,8 +25,8 @@ use crate::derive::{MOST_ROWS, derive};
 use cold::ColdRatios;
 use doubts::{EmptyLoop, MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
 use model::{
-    self, Case, EMPTY_CALL, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome,
-    REFERENCE, Record, Run, SELDOM, SPIN, StudyView, Tax,
+    self, Case, EMPTY_CALL, EntriesStatus, Failure, Measurement, Nanos, Outcome, REFERENCE, Record,
+    Run, SELDOM, SPIN, StudyView, Tax,
 };
 use stats::{Launches, Side, UserShare};
 use std::collections::BTreeMap;
@@ -44,10 +44,6 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     let machine = machine_speed(run, &panel);
     let yardsticks = Yardsticks::of(run, &panel);
     let row = |record: &Record| row(record, &yardsticks);
-    let baseline = |record: &Record| Row {
-        latency: yardstick_latency(record),
-        ..row(record)
-    };
     Summary {
         rows: run.asked().map(row).collect(),
         derived,
@@ -56,7 +52,10 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
             .records
             .iter()
             .filter(|r| is_shown_as_baseline(r))
-            .map(baseline)
+            .map(|record| Row {
+                latency: yardstick_latency(record),
+                ..row(record)
+            })
             .collect(),
         machine,
         warnings: recorded
@@ -147,7 +146,11 @@ impl Yardsticks<'_> {
     /// The bare call is warm and in batches, so single cold calls do not compare with it.
     fn times_getppid(&self, case: &Case, median: Nanos) -> Option<f64> {
         let bare = *self.bare_calls.get(&case.environment)?;
-        (case.cold().is_none() && bare.is_cost()).then(|| median / bare)
+        if case.cold().is_none() && bare.is_cost() {
+            Some(median / bare)
+        } else {
+            None
+        }
     }
 }
 
@@ -243,10 +246,13 @@ fn cost(
     let launches = launches(record, yardsticks.panel);
     // How far these scatter from run to run is not known.
     let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
-    let case = launches
-        .clone()
-        .filter(|_| !unknown)
-        .and_then(|launches| Side::of_case(&[(launches, 0.0)]));
+    let case = if unknown {
+        None
+    } else {
+        launches
+            .clone()
+            .and_then(|launches| Side::of_case(&[(launches, 0.0)]))
+    };
     let moves = case.map(|case| Moves {
         case,
         machine: yardsticks.machine,
@@ -302,12 +308,14 @@ pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
 
 /// A property of the operation, which older files do not state; there it is known by the entries, and by page faults and switches.
 pub fn in_user_mode(record: &Record) -> bool {
-    let seldom = |counted: &Entries| counted.total() <= SELDOM;
-    let stays = || {
+    record.user_mode.unwrap_or_else(|| {
         let is_placed = record.outcome.measurement().is_none_or(stats::is_placed);
-        record.entries.as_ref().is_some_and(seldom) && !is_placed
-    };
-    record.user_mode.unwrap_or_else(stays)
+        record
+            .entries
+            .as_ref()
+            .is_some_and(|counted| counted.total() <= SELDOM)
+            && !is_placed
+    })
 }
 
 fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> RowCost {
@@ -360,12 +368,13 @@ mod tests {
 
     #[test]
     fn batches_that_waited_for_a_cpu_are_counted_and_too_many_are_no_result() {
-        let waited = |batches: usize| {
+        fn waited(batches: usize) -> Row {
             let forking = with(record("process.fork_wait", Role::Asked, |_| 50), |m| {
                 (m.switches, m.preempted_ns) = (true, vec![3300; batches]);
             });
             summarize(&run(vec![forking])).rows.remove(0)
-        };
+        }
+
         assert_eq!(waited(0).warnings, []);
         assert_eq!(waited(0).cost().unwrap().samples, 48);
         assert_eq!(waited(48).warnings, [Warning::WaitedForCpu { share: 0.5 }]);

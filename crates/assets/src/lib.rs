@@ -2,7 +2,7 @@
 
 pub mod build;
 
-use include_dir::{Dir, File, include_dir};
+use include_dir::{Dir, include_dir};
 use model::Tool;
 
 pub const COMPILER: &str = env!("SYSCOST_COMPILER");
@@ -52,8 +52,10 @@ pub static LANGUAGES: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../languages");
 pub static STUDIES: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
 /// The names of the TOML files in a folder.
 pub fn names(folder: &'static Dir) -> Vec<&'static str> {
-    let stem = |file: &'static File| file.path().to_str()?.strip_suffix(".toml");
-    let mut names: Vec<&str> = folder.files().filter_map(stem).collect();
+    let mut names: Vec<&str> = folder
+        .files()
+        .filter_map(|file| file.path().to_str()?.strip_suffix(".toml"))
+        .collect();
     names.sort();
     names
 }

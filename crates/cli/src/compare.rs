@@ -39,7 +39,8 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     write_answer(
         &comparison,
         || comparison_document(&comparison),
-        (args.format, terminal::screen()),
+        args.format,
+        terminal::screen(),
         out,
     )?;
     out.flush()?;
@@ -66,13 +67,19 @@ fn compared(args: &CompareArgs, selection: Selection) -> Result<Comparison> {
         && args.baseline.is_none()
     {
         let column = column(store::read(file)?);
-        let is_ratio = |combination| combination == Combination::Ratio;
-        if column.derived.iter().any(|row| is_ratio(row.combination)) {
+        if column
+            .derived
+            .iter()
+            .any(|row| row.combination == Combination::Ratio)
+        {
             return Ok(within(&column, &options));
         }
     }
-    let read = |files: &[_]| result_files::read(files, |_, run| column(run));
-    let (columns, baseline) = sides::columns(args, read, Column::group)?;
+    let (columns, baseline) = sides::columns(
+        args,
+        |files| result_files::read(files, |_, run| column(run)),
+        Column::group,
+    )?;
     let options = Options {
         baseline,
         ..options
@@ -97,10 +104,9 @@ fn selection(args: &CompareArgs) -> Result<Selection> {
 fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
     let rows = &comparison.rows;
     let has = |is: fn(&Verdict) -> bool| rows.iter().flat_map(|row| &row.verdicts).any(is);
-    let compares = |verdict: &Verdict| {
-        verdict.ratio().is_some() || matches!(verdict, Verdict::DifferentWork(_))
-    };
-    if has(|verdict| *verdict == Verdict::OtherUnit) && !has(compares) {
+    if has(|verdict| *verdict == Verdict::OtherUnit)
+        && !has(|verdict| verdict.ratio().is_some() || matches!(verdict, Verdict::DifferentWork(_)))
+    {
         bail_usage!(
             "the same cases are times in one file and instruction counts in another: measure both in the same environment"
         );

@@ -11,7 +11,7 @@ pub enum Exit {
 }
 
 impl From<()> for Exit {
-    fn from((): ()) -> Exit {
+    fn from(_: ()) -> Exit {
         Exit::Success
     }
 }

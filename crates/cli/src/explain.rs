@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::run::{EnvironmentName, seconds};
 use super::terminal::screen;
 
-use analysis::summary::{Row, summarize};
+use analysis::summary::summarize;
 use anyhow::{Context, Result, bail};
 use indexmap::IndexMap;
 use measure::plan::{self, Choices, Code, Setting, Subject, Surroundings};
@@ -102,7 +102,7 @@ pub fn run(args: &ExplainArgs, out: &mut dyn Write) -> Result<()> {
             _ => "a C snippet",
         };
         let planned = planned(args, &catalogue, std::slice::from_ref(&subject))?;
-        return kernel::run(args, environment, &session, (&planned[0], what), out);
+        return kernel::run(args, environment, &session, &planned[0], what, out);
     }
     let named = args
         .operations
@@ -115,9 +115,9 @@ pub fn run(args: &ExplainArgs, out: &mut dyn Write) -> Result<()> {
         ([operation], true, _) => {
             let (family, members) = usage(family(&catalogue, operation))?;
             let heading = format!("family '{family}': {} ways to do the same", members.len());
-            variants(args, session, (&catalogue, &members), &heading, out)
+            variants(args, session, &catalogue, &members, &heading, out)
         }
-        (operations, _, _) => variants(args, session, (&catalogue, operations), "", out),
+        (operations, _, _) => variants(args, session, &catalogue, operations, "", out),
     }
 }
 
@@ -251,7 +251,8 @@ fn one(
     write_answer(
         &explained,
         || report::explanation_document(&explained),
-        (args.format, screen()),
+        args.format,
+        screen(),
         out,
     )
 }
@@ -259,7 +260,8 @@ fn one(
 fn variants(
     args: &ExplainArgs,
     session: Session,
-    (catalogue, operations): (&[Operation], &[&Operation]),
+    catalogue: &[Operation],
+    operations: &[&Operation],
     heading: &str,
     out: &mut dyn Write,
 ) -> Result<()> {
@@ -321,11 +323,14 @@ fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Option<Cost>>> {
     if !run.complete {
         bail!("interrupted");
     }
-    let cost = |row: &Row| {
-        row.cost().map(|cost| Cost {
-            time: cost.median,
-            times_getppid: cost.times_getppid,
+    Ok(summarize(&run)
+        .rows
+        .iter()
+        .map(|row| {
+            row.cost().map(|cost| Cost {
+                time: cost.median,
+                times_getppid: cost.times_getppid,
+            })
         })
-    };
-    Ok(summarize(&run).rows.iter().map(cost).collect())
+        .collect())
 }

@@ -261,7 +261,11 @@ fn write(kernels: &[Kernel], format: Format, out: &mut dyn Write) -> Result<()> 
         .field("package", |k| &k.facts.package)
         .field("version", |k| &k.facts.version)
         .field("bytes", |k| {
-            (k.facts.bytes > 0).then(|| k.facts.bytes.to_string())
+            if k.facts.bytes > 0 {
+                Some(k.facts.bytes.to_string())
+            } else {
+                None
+            }
         })
         .field("path", |k| Some(k.path.as_ref()?.display().to_string()))
         .field("error", |k| k.error.as_ref())

@@ -82,7 +82,7 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<()> {
             })
             .collect(),
     };
-    write_answer(&list, || table(&chosen), (args.format, screen()), out)
+    write_answer(&list, || table(&chosen), args.format, screen(), out)
 }
 
 /// Characters of a description below which it is left out.
@@ -94,13 +94,12 @@ fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -
     let room = screen.width.map_or(usize::MAX, |width| {
         usize::from(width).saturating_sub(longest.unwrap_or_default() + 2)
     });
-    let short = |o: &&Operation| Cell {
-        text: clean::cut(&what(o).text, room),
-        ..what(o)
-    };
     let mut columns = Columns::of(operations).left("operation", |o| &o.id);
     if room >= FEWEST {
-        columns = columns.left("what one iteration is", short);
+        columns = columns.left("what one iteration is", |o| Cell {
+            text: clean::cut(&what(o).text, room),
+            ..what(o)
+        });
     }
     let notes = vec![
         counts_text(operations),
@@ -234,10 +233,6 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<()> {
     let list = LanguageList {
         languages: Language::all()?.into_iter().map(Found::new).collect(),
     };
-    let shown = |found: &Found| match &found.error {
-        Some(missing) => Cell::styled(missing.clone(), Style::Faint),
-        None => Cell::from(found.path().unwrap_or_default()),
-    };
     write_answer(
         &list,
         || {
@@ -246,13 +241,17 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<()> {
                 .left("version found", |l| l.version.as_ref())
                 .wrapping()
                 .field("version", |l| l.version.as_ref())
-                .left("path", shown)
+                .left("path", |found| match &found.error {
+                    Some(missing) => Cell::styled(missing.clone(), Style::Faint),
+                    None => Cell::from(found.path().unwrap_or_default()),
+                })
                 .wrapping()
                 .field("path", Found::path)
                 .field("error", |l| l.error.as_ref())
                 .table()
         },
-        (format, screen()),
+        format,
+        screen(),
         out,
     )
 }
@@ -306,7 +305,8 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<()> {
                 .table()
                 .noted(["run one with 'syscost run --study NAME'"])
         },
-        (format, screen()),
+        format,
+        screen(),
         out,
     )
 }

@@ -75,7 +75,10 @@ mod tests {
 
     #[test]
     fn what_is_left_is_never_0_before_the_end() {
-        let shown = |share| left(Duration::from_secs(6), share);
+        fn shown(share: f64) -> String {
+            left(Duration::from_secs(6), share)
+        }
+
         assert_eq!(shown(0.75), "at most 2 s left  ");
         assert_eq!(shown(0.999), "at most 1 s left  ");
         assert_eq!((shown(0.0), shown(1.0)), (String::new(), String::new()));

@@ -127,7 +127,7 @@ Exit status: 0 all rounds were run, 1 a command failed or took longer than --fai
 pub fn run(args: &RaceArgs, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
     let found = args.measure()?;
-    found.write((args.format, terminal::screen()), out)?;
+    found.write(args.format, terminal::screen(), out)?;
     out.flush()?;
     match &found {
         Elsewhere::Race(found) => args.store(found).and_then(|()| args.exit(found)),
@@ -136,12 +136,18 @@ pub fn run(args: &RaceArgs, out: &mut dyn Write) -> Result<Exit> {
 }
 
 impl Elsewhere {
-    pub fn write(&self, shape: (Format, Screen), out: &mut dyn Write) -> Result<()> {
+    pub fn write(&self, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
         match self {
-            Elsewhere::Race(found) => write_answer(found, || race_document(found), shape, out),
-            Elsewhere::Kernels(found) => {
-                write_answer(found, || program_document(found, false), shape, out)
+            Elsewhere::Race(found) => {
+                write_answer(found, || race_document(found), format, screen, out)
             }
+            Elsewhere::Kernels(found) => write_answer(
+                found,
+                || program_document(found, false),
+                format,
+                screen,
+                out,
+            ),
         }
     }
 }
@@ -267,7 +273,9 @@ impl RaceArgs {
     ) -> Result<(Option<RunDirectory>, Vec<Command>)> {
         if environments.is_empty() {
             let directory = RunDirectory::create_empty().ok();
-            if let Some(directory) = directory.as_ref().filter(|_| self.end_left) {
+            if let Some(directory) = directory.as_ref()
+                && self.end_left
+            {
                 race::mark_left(&mut commands, directory);
             }
             return Ok((directory, commands));

@@ -23,6 +23,10 @@ use std::path::Path;
 use store::{Stored, installed};
 
 pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
+    fn is_profile(file: &Path) -> bool {
+        !is_input(file) && store::is_profile(file)
+    }
+
     if let [only] = &args.files[..] {
         if installed::files(only).is_some() || only.is_dir() {
             return atlas(only, args, out);
@@ -53,7 +57,6 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     };
     check(args)?;
     let [only] = &args.files[..] else {
-        let is_profile = |file| !is_input(file) && store::is_profile(file);
         return if args.files.len() == 2 && args.files.iter().all(|file| is_profile(file)) {
             profile::run_two(args, out)
         } else {
@@ -111,7 +114,11 @@ fn of_runs(
         selection,
         ..Options::default()
     };
-    let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, &options));
+    let comparison = if portraits.len() > 1 {
+        Some(compared(&mut portraits, &options))
+    } else {
+        None
+    };
     let page = RunsPage {
         files: &portraits,
         comparison: comparison.as_ref(),

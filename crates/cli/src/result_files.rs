@@ -123,14 +123,15 @@ pub fn is_input(file: &Path) -> bool {
 /// The label that was asked for, else the host's name, else the file's; where two would be the same, the files' names, with a
 /// number where these are the same too.
 fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
-    let stem = |file: &PathBuf| {
+    fn stem(file: &Path) -> String {
         if is_input(file) {
             "stdin".to_string()
         } else {
             file.file_stem()
                 .map_or("?".into(), |stem| stem.to_string_lossy().into_owned())
         }
-    };
+    }
+
     let host = |i: usize| hosts[i].clone().filter(|name| !name.trim().is_empty());
     let by_host = |i: usize| {
         host(i).filter(|name| {

@@ -19,7 +19,7 @@ use measure::plan::{
 use measure::runner::Environment;
 use measure::session::{Job, Keep, RunOptions, Session, Sides};
 use model::prose::counted;
-use model::{COLD, Combination, Derived, Outcome, Role, Run};
+use model::{COLD, Combination, Outcome, Role, Run};
 use report::ViewKind;
 use std::io::Write;
 use std::path::Path;
@@ -115,7 +115,11 @@ impl RunArgs {
 
     /// Standard output gets the run at the end.
     fn keep(&self) -> Result<Keep> {
-        let file = self.out.as_deref().filter(|_| !self.is_to_output());
+        let file = if self.is_to_output() {
+            None
+        } else {
+            self.out.as_deref()
+        };
         check_destination("--out", file)?;
         let Some(folder) = &self.out_dir else {
             return Ok(Keep::in_file(file));
@@ -253,9 +257,12 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
 }
 
 fn check_gate(args: &RunArgs, study: Option<&Study>, plan: &StudyPlan) -> Result<()> {
-    let is_ratio = |derived: &Derived| derived.combination == Combination::Ratio;
     let has_ratio = match study {
-        Some(study) => study.view.derived.iter().any(is_ratio),
+        Some(study) => study
+            .view
+            .derived
+            .iter()
+            .any(|derived| derived.combination == Combination::Ratio),
         None => {
             let mut asked = plan.planned.iter().filter(|own| own.role == Role::Asked);
             asked.clone().count() > 1 && asked.any(|own| own.case.name.is_some())

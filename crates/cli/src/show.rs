@@ -33,7 +33,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     };
     let screen = terminal::screen();
     let bytes = store::bytes(file)?;
-    let alone = |document: &Document, out| write_alone((file, &args.view), document, screen, out);
+    let alone = |document: &Document, out| write_alone(file, &args.view, document, screen, out);
     if let Some(Answer { document, .. }) = answers::read(file, &bytes)? {
         return alone(&document, out);
     }
@@ -68,7 +68,8 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
 
 /// Errors: another view is asked for, or JSON, which the file is.
 fn write_alone(
-    (file, view): (&Path, &View),
+    file: &Path,
+    view: &View,
     document: &Document,
     screen: Screen,
     out: &mut dyn Write,
@@ -119,7 +120,8 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
                 },
             )
         },
-        (format, screen),
+        format,
+        screen,
         out,
     )
 }

@@ -124,12 +124,16 @@ pub fn run(args: &TopArgs) -> Result<Exit> {
     let is_live = matches!(show, Show::Live(_));
     let mut session = Session::new(args.interval, args.count, show, grouping);
     // A live screen has its own headline.
-    let mut tell = |line: &str| {
-        if !is_live {
-            note(line);
-        }
-    };
-    let ended = trace::watch(&options, run.as_deref(), &mut tell, &mut session);
+    let ended = trace::watch(
+        &options,
+        run.as_deref(),
+        &mut |line| {
+            if !is_live {
+                note(line);
+            }
+        },
+        &mut session,
+    );
     let (lost, torn) = session.trouble();
     // What is said after this is not for the live screen.
     drop(session);

@@ -136,9 +136,13 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     }
     exceeded.iter().for_each(messages::tell);
     report.write(|screen, out| {
-        let table = || profile_table(&profile, args.rows());
-        let shape = (args.format, screen);
-        write_answer(&ProfileDocument::new(&profile), table, shape, out)
+        write_answer(
+            &ProfileDocument::new(&profile),
+            || profile_table(&profile, args.rows()),
+            args.format,
+            screen,
+            out,
+        )
     })?;
     stored?;
     Ok(ended)
@@ -221,12 +225,13 @@ impl TraceArgs {
             (self.paths, By::Path),
             (self.descriptors, By::Descriptor),
         ];
-        let first = || {
-            asked
-                .into_iter()
-                .find_map(|(is_asked, by)| is_asked.then_some(by))
-        };
-        self.by.or_else(first).unwrap_or_default()
+        self.by
+            .or_else(|| {
+                asked
+                    .into_iter()
+                    .find_map(|(is_asked, by)| is_asked.then_some(by))
+            })
+            .unwrap_or_default()
     }
 
     fn budgets(&self) -> impl Iterator<Item = &Budget> {
@@ -291,19 +296,20 @@ fn check_budget(budget: &Budget) -> Result<()> {
 fn exceeded<'a>(budgets: impl Iterator<Item = &'a Budget>, profile: &Profile) -> Vec<String> {
     let whole = ProfileColumn::new("", profile);
     let by_section = whole.by_section().unwrap_or_else(|| whole.clone());
-    let line = |budget: &Budget| {
-        let column = match &budget.section {
-            None => &whole,
-            Some(section) if by_section.info.sections.contains(section) => &by_section,
-            Some(section) => {
-                return Some(format!(
-                    "--budget {budget}: the program marked no section '{section}'"
-                ));
-            }
-        };
-        Some(exceeded_line(&budget.exceeded(column)?))
-    };
-    budgets.filter_map(line).collect()
+    budgets
+        .filter_map(|budget| {
+            let column = match &budget.section {
+                None => &whole,
+                Some(section) if by_section.info.sections.contains(section) => &by_section,
+                Some(section) => {
+                    return Some(format!(
+                        "--budget {budget}: the program marked no section '{section}'"
+                    ));
+                }
+            };
+            Some(exceeded_line(&budget.exceeded(column)?))
+        })
+        .collect()
 }
 
 pub(super) fn detail(sampled: bool, counts: bool) -> Detail {

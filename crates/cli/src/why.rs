@@ -136,7 +136,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     if raced.is_some() && is_whole {
         report.write(|screen, out| args.answer.write(&profile, found, screen, out))?;
     } else if let Some(found) = found {
-        report.write(|screen, out| found.write((format, screen), out))?;
+        report.write(|screen, out| found.write(format, screen, out))?;
     }
     stored?;
     raced.transpose()?;
@@ -182,12 +182,13 @@ impl AnswerArgs {
         screen: Screen,
         out: &mut dyn Write,
     ) -> Result<()> {
-        let shape = (self.format.unwrap_or_default(), screen);
+        let format = self.format.unwrap_or_default();
         if profile.samples().is_some() {
             return write_answer(
                 &ProfileDocument::new(profile),
                 || profile_table(profile, By::Call),
-                shape,
+                format,
+                screen,
                 out,
             );
         }
@@ -212,9 +213,9 @@ impl AnswerArgs {
             race,
             kernels,
         };
-        write_answer(&json, || why_document(profile, &found), shape, out)?;
+        write_answer(&json, || why_document(profile, &found), format, screen, out)?;
         match raced {
-            Some(raced) if shape.0 != Format::Json => raced.write(shape, out),
+            Some(raced) if format != Format::Json => raced.write(format, screen, out),
             _ => Ok(()),
         }
     }

@@ -22,8 +22,8 @@ const ALONE: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];
 /// `typed` begins with the program.
 pub fn with_command(typed: Vec<OsString>, commands: &[&str]) -> Vec<OsString> {
     let mut words = typed;
-    let is_anywhere = |word: &OsString| ANYWHERE.iter().any(|flag| word == flag);
-    let Some(at) = (1..words.len()).find(|at| !is_anywhere(&words[*at])) else {
+    let Some(at) = (1..words.len()).find(|at| !ANYWHERE.iter().any(|flag| &words[*at] == flag))
+    else {
         return words;
     };
     let first = words[at].to_string_lossy().into_owned();

@@ -155,10 +155,11 @@ mod tests {
 
     /// The relative luminance of a colour of the cube of terminals, by WCAG 2.
     fn luminance(colour: u8) -> f64 {
-        let part = |step: u8| {
+        fn part(step: u8) -> f64 {
             let level = [0.0, 95.0, 135.0, 175.0, 215.0, 255.0][usize::from(step % 6)] / 255.0;
             ((level + 0.055) / 1.055_f64).powf(2.4)
-        };
+        }
+
         let place = colour - 16;
         0.2126 * part(place / 36) + 0.7152 * part(place / 6) + 0.0722 * part(place)
     }

@@ -25,7 +25,8 @@ use std::io::Write;
 pub fn write_answer<T: JsonDocument, D: Into<Document>>(
     found: &T,
     document: impl FnOnce() -> D,
-    (format, screen): (Format, Screen),
+    format: Format,
+    screen: Screen,
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
@@ -43,7 +44,11 @@ pub fn write_document(
     if format == Format::Csv {
         return csv::write(&document.records, out);
     }
-    let width = screen.width.filter(|_| format == Format::Text);
+    let width = if format == Format::Text {
+        screen.width
+    } else {
+        None
+    };
     let parts = document
         .blocks
         .iter()
@@ -91,12 +96,14 @@ fn parts(block: &Block, format: Format, width: Option<u16>) -> Vec<Block> {
 }
 
 fn write_block(block: &Block, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let caution = |text: &String| format!("caution: {text}");
     match block {
         Block::Table(table) | Block::Pages(table) => write_table(table, format, screen, out),
         Block::Message(lines) | Block::Notes(lines) => write_notes(lines, format, screen, out),
         Block::Cautions(lines) => write_notes(
-            &lines.iter().map(caution).collect::<Vec<_>>(),
+            &lines
+                .iter()
+                .map(|text| format!("caution: {text}"))
+                .collect::<Vec<_>>(),
             format,
             screen,
             out,

@@ -73,6 +73,10 @@ pub fn explain(
 }
 
 fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (Code, Verdict) {
+    fn bytes(f: &Function) -> u64 {
+        f.instructions.iter().map(|i| i.length).sum::<u64>()
+    }
+
     let iteration = match &recording.two {
         Some(two) => Iteration::between(&recording.one, two),
         None => Iteration::whole(&recording.one),
@@ -92,7 +96,6 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (C
         faults: recording.faults,
     };
     let verdict = verdict::judge(&functions, &counted);
-    let bytes = |f: &Function| f.instructions.iter().map(|i| i.length).sum::<u64>();
     let (caller, callee): (Vec<_>, Vec<_>) = functions.iter().partition(|f| f.role == Role::Caller);
     let code = Code {
         resolved: route::resolved(&iteration, &functions, &symbols),

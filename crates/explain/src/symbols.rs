@@ -257,13 +257,17 @@ fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
         let named = code
             .into_iter()
             .filter_map(|jump| Some((jump.ip(), slots.get(&slot_of(&jump, got)?)?)));
-        let stub = |name: &String| Function {
-            name: name.clone(),
-            size,
-            global: true,
-            kind: CodeKind::Stub,
-        };
-        stubs.extend(named.map(|(at, name)| (at - (at - begin) % size, stub(name))));
+        stubs.extend(named.map(|(at, name)| {
+            (
+                at - (at - begin) % size,
+                Function {
+                    name: name.clone(),
+                    size,
+                    global: true,
+                    kind: CodeKind::Stub,
+                },
+            )
+        }));
     }
     stubs
 }
@@ -310,13 +314,15 @@ mod tests {
 
     /// An object with these names of one function, of which global ones end with `!`.
     fn symbols(names: &str, wanted: &[&str]) -> Symbols {
-        let function = |name: &str| Function {
-            name: name.trim_end_matches('!').into(),
-            size: 16,
-            global: name.ends_with('!'),
-            kind: CodeKind::Function,
-        };
-        let functions = names.split_whitespace().map(function).collect();
+        let functions = names
+            .split_whitespace()
+            .map(|name| Function {
+                name: name.trim_end_matches('!').into(),
+                size: 16,
+                global: name.ends_with('!'),
+                kind: CodeKind::Function,
+            })
+            .collect();
         let path = "/lib/libc.so.6".to_string();
         let object = Object {
             label: path.clone(),
@@ -341,7 +347,10 @@ mod tests {
 
     #[test]
     fn aliases_are_shown_by_the_name_in_use() {
-        let name = |names, wanted: &[&str]| symbols(names, wanted).at(0x7100).name;
+        fn name(names: &str, wanted: &[&str]) -> String {
+            symbols(names, wanted).at(0x7100).name
+        }
+
         let aliases = "__GI_getppid __getppid! getppid!";
         assert_eq!(name(aliases, &[]), "getppid");
         assert_eq!(name(aliases, &["__getppid"]), "__getppid");

@@ -238,10 +238,11 @@ fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> 
     }
     let calls = gates.iter().filter(|used| used.gate != Gate::PageFault);
     let calls = total(calls);
-    let entries = counted
-        .entries
-        .map(Entries::total)
-        .filter(|_| rare_entries(answer, counted).is_none());
+    let entries = if rare_entries(answer, counted).is_none() {
+        counted.entries.map(Entries::total)
+    } else {
+        None
+    };
     if let Some(entries) = entries.filter(|entries| (entries - calls as f64).abs() > 1e-6) {
         remarks.push(difference(entries, calls, counted.traits));
     }

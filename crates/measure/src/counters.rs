@@ -71,7 +71,10 @@ pub fn warning(offer: &Offer) -> Option<String> {
         .iter()
         .map(|(why, names)| format!("{}: {why}", some(names, MOST_NAMES)))
         .join("; ");
-    (!reasons.is_empty()).then(|| format!("not counted: {reasons}"))
+    if reasons.is_empty() {
+        return None;
+    }
+    Some(format!("not counted: {reasons}"))
 }
 
 struct Worker<'a> {
@@ -150,7 +153,10 @@ fn per_iteration(pairs: &[Option<[u64; 2]>], more: u64, event: &Event) -> Option
     let whole = || pairs.iter().flatten();
     let stays_zero = event.is_never_zero() && whole().any(|[_, many]| *many == 0);
     let each = whole().map(|[few, many]| (*many as f64 - *few as f64) / more as f64);
-    median(each.collect()).filter(|_| !stays_zero)
+    if stays_zero {
+        return None;
+    }
+    median(each.collect())
 }
 
 #[cfg(test)]

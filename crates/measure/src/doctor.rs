@@ -142,7 +142,10 @@ mod tests {
     use model::{EVENTS, Tax};
 
     fn quiet() -> (Host, Checks) {
-        let text = |text: &str| Some(text.to_string());
+        fn text(text: &str) -> Option<String> {
+            Some(text.to_string())
+        }
+
         let host = Host {
             cpus: Some(8),
             cpus_allowed: Some(8),
@@ -356,12 +359,13 @@ mod tests {
 
     #[test]
     fn a_refused_trace_says_what_to_do() {
-        let advice = |change: fn(&mut Host, &mut Checks)| {
+        fn advice(change: fn(&mut Host, &mut Checks)) -> String {
             let (mut host, mut checks) = quiet();
             checks.ptrace_allowed = Err("Operation not permitted".to_string());
             change(&mut host, &mut checks);
             permission::ptrace(&host, &checks).unwrap().advice
-        };
+        }
+
         assert!(advice(|_, checks| checks.ptrace_scope = Some(2)).contains("lower it to 1"));
         assert!(advice(|host, _| host.container = Some("docker".into())).contains("SYS_PTRACE"));
         assert!(advice(|host, _| host.taxes = vec![tax("ptrace")]).contains("without the tracer"));
@@ -380,12 +384,17 @@ mod tests {
 
     #[test]
     fn the_verdict_counts() {
-        let finding = |state| Finding {
-            state,
-            ..Finding::good("x").unwrap()
-        };
-        let said =
-            |states: &[State]| verdict(&states.iter().copied().map(finding).collect::<Vec<_>>());
+        fn said(states: &[State]) -> String {
+            verdict(&states.iter().copied().map(finding).collect::<Vec<_>>())
+        }
+
+        fn finding(state: State) -> Finding {
+            Finding {
+                state,
+                ..Finding::good("x").unwrap()
+            }
+        }
+
         assert_eq!(
             said(&[State::Good]),
             "Nothing found here distorts measurements."

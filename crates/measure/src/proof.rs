@@ -152,13 +152,9 @@ fn count_entries(
         child.send(&greeting)?;
         child.ready()?;
     }
-    let reply_pipe = child.reply_pipe().filter(|_| !environment.relays);
-    if reply_pipe.is_none() && planned.case.language.is_some() {
-        return Ok(Proof::none("the reply of the program's loop was not found"));
-    }
-    let tracer = match EntryCounter::attach(child.pid(), reply_pipe) {
+    let tracer = match attach(&child, planned, environment.relays) {
         Ok(tracer) => tracer,
-        Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
+        Err(why) => return Ok(Proof::none(&why)),
     };
     let mut pass = Pass {
         watchdog,
@@ -189,6 +185,15 @@ fn count_entries(
         iterations: pass.iterations,
         ..proof
     })
+}
+
+fn attach(child: &Child, planned: &Planned, relays: bool) -> Result<EntryCounter, String> {
+    let reply_pipe = if relays { None } else { child.reply_pipe() };
+    if reply_pipe.is_none() && planned.case.language.is_some() {
+        return Err("the reply of the program's loop was not found".to_string());
+    }
+    EntryCounter::attach(child.pid(), reply_pipe)
+        .map_err(|errno| format!("ptrace was refused: {errno}"))
 }
 
 const TOO_MANY: &str = "an iteration makes too many system calls to count them one by one";
@@ -271,7 +276,10 @@ pub fn from_cache(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<P
         .enters
         .as_ref()?
         .matches(entries, &planned.case.effective_params());
-    is_declared.then(|| Proof {
+    if !is_declared {
+        return None;
+    }
+    Some(Proof {
         counted_unix_s: Some(unix_s),
         ..verified(entries.clone())
     })
@@ -290,21 +298,20 @@ impl Watchdog {
         let deadline = Instant::now() + timeout;
         let reason = Arc::new(OnceLock::new());
         let said = Arc::clone(&reason);
-        let look = move || {
-            let why = if interrupt.is_set() {
-                Failure::interrupted()
-            } else if Instant::now() > deadline {
-                hangs(timeout)
-            } else {
-                return true;
-            };
-            let _ = said.set(why);
-            kill_group(group);
-            false
-        };
         Ok(Watchdog {
             reason,
-            _lookout: Lookout::start(Duration::from_millis(50), look)?,
+            _lookout: Lookout::start(Duration::from_millis(50), move || {
+                let why = if interrupt.is_set() {
+                    Failure::interrupted()
+                } else if Instant::now() > deadline {
+                    hangs(timeout)
+                } else {
+                    return true;
+                };
+                let _ = said.set(why);
+                kill_group(group);
+                false
+            })?,
         })
     }
 

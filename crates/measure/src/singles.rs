@@ -17,7 +17,8 @@ const MOST_CALLS: u64 = 1_000_000_000;
 pub fn time_singles(
     workers: &Workers,
     planned: &Planned,
-    (time, most): (Duration, Duration),
+    time: Duration,
+    most: Duration,
 ) -> Result<SingleCalls, Failure> {
     if planned.case.language.is_some() {
         let text = "single calls of snippets are not timed: their loop cannot read a clock";

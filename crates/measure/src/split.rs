@@ -13,7 +13,10 @@ pub const TIME: Duration = Duration::from_millis(33);
 /// by faults, or sleeps, and if the pass failed: if the failure is the operation's own, proof and
 /// measurement fail too.
 pub fn split(workers: &Workers, planned: &Planned, time: Duration) -> Option<ModeSamples> {
-    let samples = can_be_sampled(planned).then(|| sample(workers, planned, time).ok())??;
+    if !can_be_sampled(planned) {
+        return None;
+    }
+    let samples = sample(workers, planned, time).ok()?;
     (samples.user + samples.system > 0).then_some(samples)
 }
 

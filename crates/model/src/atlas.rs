@@ -92,11 +92,17 @@ const KEPT: f64 = 100.0;
 impl AtlasCount {
     /// The mode is what most boots counted; if that is several values, the first of them, which `syscost run` counts.
     pub fn of(each: &[f64]) -> Option<AtlasCount> {
+        fn number(kept: &i64) -> f64 {
+            *kept as f64 / KEPT
+        }
+
         let kept: Vec<i64> = each.iter().map(|n| (n * KEPT).round() as i64).collect();
-        let times = |value: &i64| kept.iter().filter(|other| *other == value).count();
-        let number = |kept: &i64| *kept as f64 / KEPT;
         Some(AtlasCount {
-            mode: number(kept.iter().rev().max_by_key(|value| times(value))?),
+            mode: number(
+                kept.iter()
+                    .rev()
+                    .max_by_key(|value| kept.iter().filter(|other| other == value).count())?,
+            ),
             least: number(kept.iter().min()?),
             most: number(kept.iter().max()?),
         })
@@ -163,8 +169,10 @@ mod tests {
 
     #[test]
     fn most_boots_decide_and_all_are_in_the_range() {
-        let all =
-            |each: &[f64]| AtlasCount::of(each).map(|count| (count.mode, count.least, count.most));
+        fn all(each: &[f64]) -> Option<(f64, f64, f64)> {
+            AtlasCount::of(each).map(|count| (count.mode, count.least, count.most))
+        }
+
         assert_eq!(
             all(&[329.0, 340.0, 329.001, 320.0]),
             Some((329.0, 320.0, 340.0))

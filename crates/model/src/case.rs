@@ -123,10 +123,13 @@ impl Case {
 
     /// But for the name given by a study.
     pub fn same_work(&self, other: &Case) -> bool {
-        let nameless = |case: &Case| Case {
-            name: None,
-            ..case.clone()
-        };
+        fn nameless(case: &Case) -> Case {
+            Case {
+                name: None,
+                ..case.clone()
+            }
+        }
+
         nameless(self) == nameless(other)
     }
 
@@ -140,10 +143,10 @@ impl Case {
 
     /// `None` if calls are timed in batches, warm.
     pub fn cold(&self) -> Option<u64> {
-        self.params
-            .get(COLD)
-            .copied()
-            .filter(|_| self.language.is_none())
+        if self.language.is_some() {
+            return None;
+        }
+        self.params.get(COLD).copied()
     }
 
     /// Whether it is the empty loop of a language or of the probe, warm or cold.

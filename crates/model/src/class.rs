@@ -199,7 +199,10 @@ mod tests {
 
     #[test]
     fn one_decoder_puts_numbers_into_classes() {
-        let class = |name: &str, number| drives(name).unwrap().class(None, number);
+        fn class(name: &str, number: Option<u64>) -> Class {
+            drives(name).unwrap().class(None, number)
+        }
+
         assert_eq!(class("select", Some(5)).set, Some(4));
         assert_eq!(class("read", None).size, None);
         assert_eq!(class("openat", Some(3)).depth, Some(3));

@@ -55,10 +55,13 @@ pub fn cut(text: &str, most: usize) -> String {
 /// A spreadsheet takes text that begins with one of these characters for a formula, so it gets an apostrophe in front. Numbers
 /// and a single sign do not. Line ends and tabs stay.
 pub fn csv(cell: &str) -> String {
+    fn stays(c: char) -> bool {
+        matches!(c, '\n' | '\t')
+    }
+
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     let is_formula =
         cell.starts_with(FORMULA) && cell.chars().nth(1).is_some() && cell.parse::<f64>().is_err();
-    let stays = |c| matches!(c, '\n' | '\t');
     let text = cell.chars().map(|c| if stays(c) { c } else { shown(c) });
     is_formula.then_some('\'').into_iter().chain(text).collect()
 }

@@ -30,13 +30,14 @@ pub fn run(records: Vec<Record>) -> Run {
 
 /// Three launches of four blocks; each block has four batches of one iteration that took `ns(block)` nanoseconds.
 pub fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
-    let block = |i: u64| Block {
-        launch: i as u32 / 4,
-        slots: vec![vec![ns(i); 4]],
-    };
     Outcome::Measured(Measurement {
         iterations: 1,
-        blocks: (0..12).map(block).collect(),
+        blocks: (0..12)
+            .map(|i| Block {
+                launch: i as u32 / 4,
+                slots: vec![vec![ns(i); 4]],
+            })
+            .collect(),
         ..Measurement::default()
     })
 }
@@ -140,6 +141,15 @@ pub fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
 
 /// What an operation executes in an emulated kernel: `work` instructions in its system call, and 20 around it.
 pub fn explained(work: u64) -> KernelExplanation {
+    fn function(name: &str, group: Group, own: u64) -> FunctionSum {
+        FunctionSum {
+            name: name.into(),
+            group,
+            calls: 1,
+            own,
+        }
+    }
+
     let system_call = call("__x64_sys_op", Group::Work, work, vec![]);
     let probe = call(
         "run_op",
@@ -155,12 +165,6 @@ pub fn explained(work: u64) -> KernelExplanation {
     let tree = Call {
         calls: 0,
         ..call("area.op", Group::Caller, 0, vec![probe])
-    };
-    let function = |name: &str, group, own| FunctionSum {
-        name: name.into(),
-        group,
-        calls: 1,
-        own,
     };
     KernelExplanation {
         returned: Returned::default(),
@@ -194,6 +198,10 @@ pub fn explained(work: u64) -> KernelExplanation {
 }
 
 pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
+    fn own(of: &KernelExplanation) -> u64 {
+        of.functions[0].own
+    }
+
     let change = after.cast_signed() - before.cast_signed();
     let (before, after) = (
         explained(before),
@@ -202,7 +210,6 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
             ..explained(after)
         },
     );
-    let own = |of: &KernelExplanation| of.functions[0].own;
     KernelVersus {
         operation: before.operation.clone(),
         what: before.what.clone(),

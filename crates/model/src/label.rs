@@ -64,7 +64,10 @@ mod tests {
 
     #[test]
     fn keys_are_names_and_values_are_any_text() {
-        let label = |text: &str| text.parse::<Label>().map(|label| (label.key, label.value));
+        fn label(text: &str) -> Result<(String, String), String> {
+            text.parse::<Label>().map(|label| (label.key, label.value))
+        }
+
         assert_eq!(
             label("pool=a=b\n'\""),
             Ok(("pool".into(), "a=b\n'\"".into()))

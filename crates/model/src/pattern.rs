@@ -88,7 +88,10 @@ fn begins_with(part: &str, name: &str) -> bool {
 }
 
 fn is_identifier(text: &str) -> bool {
-    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    fn is_letter(c: char) -> bool {
+        c.is_ascii_alphabetic() || c == '_'
+    }
+
     text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_ascii_digit())
 }
 
@@ -215,11 +218,11 @@ mod tests {
             "signal.kill_self",
         ];
         let all = ids.iter().chain(&["proc.kill_self", "time.gettimeofday"]);
-        let operation = |id: &&str| Operation {
+        all.map(|id| Operation {
             id: id.to_string(),
             ..Operation::default()
-        };
-        all.map(operation).collect()
+        })
+        .collect()
     }
 
     type Find = for<'a> fn(&'a [Operation], &[String]) -> Result<Vec<&'a Operation>>;

@@ -33,8 +33,10 @@ impl Planned {
 
     /// By what was counted or, where nothing was, by what is declared.
     pub fn stays_in_user_mode(&self, counted: Option<&Entries>) -> bool {
-        let declared = || self.enters.as_ref().is_some_and(Expectation::may_be_none);
-        let enters_seldom = counted.map_or_else(declared, |counted| counted.total() <= SELDOM);
+        let enters_seldom = counted.map_or_else(
+            || self.enters.as_ref().is_some_and(Expectation::may_be_none),
+            |counted| counted.total() <= SELDOM,
+        );
         enters_seldom && !self.traits.switches && !self.traits.faults
     }
 

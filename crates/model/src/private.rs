@@ -22,7 +22,7 @@ mod tests {
 
     #[test]
     fn of_a_command_the_program_remains() {
-        let of = |words: &[&str]| {
+        fn of(words: &[&str]) -> Vec<String> {
             let command = words.iter().map(ToString::to_string).collect();
             Profile {
                 command,
@@ -30,7 +30,8 @@ mod tests {
             }
             .without_arguments()
             .command
-        };
+        }
+
         assert_eq!(
             of(&["/home/me/bin/curl", "-H", "Authorization: x"]),
             ["curl"]

@@ -319,7 +319,10 @@ impl Usage {
 
     /// The change since `before` in CPU time, faults and switches; other fields are kept.
     pub fn since(self, before: &Usage) -> Usage {
-        let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        fn less(now: Option<u64>, then: Option<u64>) -> Option<u64> {
+            Some(now?.saturating_sub(then?))
+        }
+
         Usage {
             user_ns: less(self.user_ns, before.user_ns),
             system_ns: less(self.system_ns, before.system_ns),
@@ -591,7 +594,7 @@ mod tests {
 
     #[test]
     fn a_relative_path_is_one_object_only_with_its_directory() {
-        let is_one = |kind, name: &str, directory: Option<&str>| {
+        fn is_one(kind: ObjectKind, name: &str, directory: Option<&str>) -> bool {
             let (name, directory) = (name.to_string(), directory.map(str::to_string));
             ObjectCount {
                 kind,
@@ -601,7 +604,8 @@ mod tests {
                 count: CallCount::default(),
             }
             .is_one_object()
-        };
+        }
+
         use ObjectKind::{Descriptor, Path};
         assert!(is_one(Path, "/usr/x", None) && is_one(Path, "/usr/x", Some("/usr")));
         assert!(is_one(Path, ".../usr/x", Some(".../usr")));

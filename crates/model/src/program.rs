@@ -178,15 +178,21 @@ mod tests {
 
     #[test]
     fn functions_of_one_kernel_only_change_by_all_they_have() {
-        let function = |name: &str, own| FunctionInKernel {
-            function: name.into(),
-            own,
-            mostly_for: "open".into(),
-        };
-        let split = |functions| Split {
-            functions,
-            ..Split::default()
-        };
+        fn function(name: &str, own: u64) -> FunctionInKernel {
+            FunctionInKernel {
+                function: name.into(),
+                own,
+                mostly_for: "open".into(),
+            }
+        }
+
+        fn split(functions: Vec<FunctionInKernel>) -> Split {
+            Split {
+                functions,
+                ..Split::default()
+            }
+        }
+
         let rows = changes(
             &split(vec![function("a", 10), function("b", 5)]),
             &split(vec![function("b", 5), function("c", 30)]),
@@ -200,12 +206,13 @@ mod tests {
 
     #[test]
     fn calls_that_differ_are_named() {
-        let calls = |pairs: &[(&str, u64)]| {
+        fn calls(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
             pairs
                 .iter()
                 .map(|(name, n)| ((*name).to_string(), *n))
                 .collect()
-        };
+        }
+
         let native = NativeRun {
             calls: calls(&[("read", 3), ("brk", 1)]),
             ..NativeRun::default()

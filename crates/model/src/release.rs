@@ -10,7 +10,10 @@ pub fn is_meant(wanted: &str, release: &str) -> bool {
 }
 
 fn begins(wanted: &str, release: &str) -> bool {
-    let inside_number = |rest: &str| rest.starts_with(|next: char| next.is_ascii_digit());
+    fn inside_number(rest: &str) -> bool {
+        rest.starts_with(|next: char| next.is_ascii_digit())
+    }
+
     !wanted.is_empty()
         && release
             .strip_prefix(wanted)

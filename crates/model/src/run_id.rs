@@ -53,7 +53,10 @@ mod tests {
 
     #[test]
     fn names_of_hosts_are_made_harmless() {
-        let stem = |name: &str| run(Some(name)).stem();
+        fn stem(name: &str) -> String {
+            run(Some(name)).stem()
+        }
+
         assert_eq!(stem("node-7.example"), "node-7.example-17-5");
         assert_eq!(stem("../a b\n'\"$(x)ü"), "_._a_b_____x__-17-5");
         assert_eq!(

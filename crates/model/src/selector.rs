@@ -31,17 +31,11 @@ use Values::{Flag, Numbers};
 
 /// A call has at most one.
 pub const SELECTORS: &[Selector] = &[
-    flag(&["open"], 1, (0o100, "O_CREAT"), "create", ""),
-    flag(&["openat"], 2, (0o100, "O_CREAT"), "create", ""),
-    flag(&["unlinkat"], 2, (0x200, "AT_REMOVEDIR"), "directory", ""),
-    flag(&["mmap"], 3, (0x20, "MAP_ANONYMOUS"), "anonymous", "file"),
-    flag(
-        &["clone"],
-        0,
-        (0x1_0000, "CLONE_THREAD"),
-        "thread",
-        "process",
-    ),
+    flag(&["open"], 1, 0o100, "O_CREAT", "create", ""),
+    flag(&["openat"], 2, 0o100, "O_CREAT", "create", ""),
+    flag(&["unlinkat"], 2, 0x200, "AT_REMOVEDIR", "directory", ""),
+    flag(&["mmap"], 3, 0x20, "MAP_ANONYMOUS", "anonymous", "file"),
+    flag(&["clone"], 0, 0x1_0000, "CLONE_THREAD", "thread", "process"),
     numbers(
         &["clock_gettime", "clock_gettime64"],
         0,
@@ -62,7 +56,8 @@ const ALL: u32 = u32::MAX;
 const fn flag(
     calls: &'static [&'static str],
     argument: u8,
-    (bit, symbol): (u32, &'static str),
+    bit: u32,
+    symbol: &'static str,
     set: &'static str,
     clear: &'static str,
 ) -> Selector {

@@ -108,11 +108,14 @@ mod tests {
 
     #[test]
     fn a_case_has_its_own_scale_or_that_of_all() {
-        let scale = |calls, cases: &[&str]| Scale {
-            calls,
-            unit: "s".into(),
-            cases: cases.iter().map(|c| c.to_string()).collect(),
-        };
+        fn scale(calls: u64, cases: &[&str]) -> Scale {
+            Scale {
+                calls,
+                unit: "s".into(),
+                cases: cases.iter().map(|c| c.to_string()).collect(),
+            }
+        }
+
         let study = StudyView {
             scales: vec![scale(1 << 26, &[]), scale(1 << 16, &["fork"])],
             ..StudyView::default()

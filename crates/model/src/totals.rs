@@ -62,7 +62,11 @@ impl CallCount {
 
     fn mean_of(&self, ns: u64) -> Option<f64> {
         let timed = self.calls.saturating_sub(self.untimed);
-        (timed > 0).then(|| ns as f64 / timed as f64)
+        if timed > 0 {
+            Some(ns as f64 / timed as f64)
+        } else {
+            None
+        }
     }
 
     /// Whether its split is known or not.
@@ -207,8 +211,19 @@ impl Profile {
 
     /// The least and the most calls over the runs, where there are several.
     pub fn ranges(&self) -> BTreeMap<String, (u64, u64)> {
+        fn ends(counts: &[u64]) -> Option<(u64, u64)> {
+            counts
+                .iter()
+                .min()
+                .copied()
+                .zip(counts.iter().max().copied())
+        }
+
         let mut each: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         let runs = self.runs_by_class();
+        if runs.len() < 2 {
+            return BTreeMap::new();
+        }
         for (index, run) in runs.iter().enumerate() {
             for ((call, _), count) in run {
                 let counts = each
@@ -217,15 +232,7 @@ impl Profile {
                 counts[index] = counts[index].saturating_add(count.calls);
             }
         }
-        let ends = |counts: &Vec<u64>| {
-            counts
-                .iter()
-                .min()
-                .copied()
-                .zip(counts.iter().max().copied())
-        };
         each.iter()
-            .filter(|_| runs.len() > 1)
             .filter_map(|(call, counts)| Some((call.clone(), ends(counts)?)))
             .collect()
     }

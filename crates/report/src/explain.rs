@@ -52,6 +52,10 @@ mod tests {
 
     #[test]
     fn results_are_numbers_errors_or_addresses() {
+        fn said(calls: &Returned) -> Option<String> {
+            returned(calls).map(|(_, text)| text)
+        }
+
         let results = [
             ("openat", 3),
             ("access", -2),
@@ -62,7 +66,6 @@ mod tests {
             .map(|(name, result)| (name.to_string(), result))
             .into_iter()
             .collect();
-        let said = |calls: &Returned| returned(calls).map(|(_, text)| text);
         assert_eq!(
             said(&calls).unwrap(),
             "openat 3, access ENOENT, read ERESTARTSYS, mmap 0x7f0000001000"

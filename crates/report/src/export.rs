@@ -131,8 +131,11 @@ fn name(case: &Case) -> String {
         .params
         .iter()
         .map(|(key, value)| format!("/{}={value}", word(key)));
-    let environment =
-        (case.environment != "native").then(|| format!("/env={}", word(&case.environment)));
+    let environment = if case.environment != "native" {
+        Some(format!("/env={}", word(&case.environment)))
+    } else {
+        None
+    };
     let tail: String = params.chain(environment).collect();
     format!("Benchmark{}{}", capital(&word(&label)), tail)
 }
@@ -253,10 +256,13 @@ mod tests {
 
     #[test]
     fn blocks_without_samples_are_no_repetitions() {
-        let block = |slot| Block {
-            launch: 0,
-            slots: vec![slot],
-        };
+        fn block(slot: Vec<u64>) -> Block {
+            Block {
+                launch: 0,
+                slots: vec![slot],
+            }
+        }
+
         let blocks = vec![block(vec![]), block(vec![10, 30]), block(vec![50])];
         let m = Measurement {
             iterations: 10,

@@ -265,10 +265,11 @@ mod tests {
 
     #[test]
     fn the_largest_time_decides_the_unit_of_a_table() {
-        let shown = |largest: f64, seconds| {
+        fn shown(largest: f64, seconds: f64) -> (String, String) {
             let unit = TimeUnit::of(largest);
             (unit.title("on CPU"), unit.text(seconds))
-        };
+        }
+
         assert_eq!(shown(12.0, 0.05), ("on CPU s".into(), "0.0500".into()));
         assert_eq!(shown(0.05, 80e-6), ("on CPU ms".into(), "0.080".into()));
         assert_eq!(shown(80e-6, 80e-6), ("on CPU us".into(), "80.0".into()));

@@ -62,7 +62,7 @@ fn table(found: &RaceFound) -> Table {
         .expendable(3)
         .right(
             &unit.title("wall"),
-            time(|own| Some(wall(own)).filter(|_| own.inside.is_some())),
+            time(|own| own.inside.as_ref().map(|_| wall(own))),
         )
         .expendable(4)
         .right(&unit.title("min"), time(|own| outside(own, own.min)))
@@ -99,7 +99,11 @@ fn cpu(own: &RaceResult) -> Option<f64> {
         return Some(inside.net_cpu?[0]);
     }
     let sum: f64 = own.cpu_times.iter().sum();
-    (own.user.is_none() && !own.cpu_times.is_empty()).then(|| sum / own.cpu_times.len() as f64)
+    if own.user.is_none() && !own.cpu_times.is_empty() {
+        Some(sum / own.cpu_times.len() as f64)
+    } else {
+        None
+    }
 }
 
 /// Not shown of environments.
@@ -175,9 +179,12 @@ fn failures(result: &RaceResult) -> Option<String> {
 fn left(own: &RaceResult) -> Option<String> {
     let names = some(&own.left_running, MOST_NAMED);
     let name = cut(own.name(), COMMAND);
-    (!names.is_empty()).then(|| {
-        format!("{name} leaves processes running ({names}): --end-left ends them after each run.")
-    })
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "{name} leaves processes running ({names}): --end-left ends them after each run."
+    ))
 }
 
 fn changed_time(own: &RaceResult) -> Option<String> {
@@ -237,7 +244,10 @@ fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
 fn withheld(found: &RaceFound, versus: &Versus, wall: &Ratio) -> Option<Ratio> {
     let is_apart = wall.low > 1.0 + found.margin || wall.high < 1.0 / (1.0 + found.margin);
     let control = cells::control_of(found, versus)?.wall;
-    control.filter(|_| is_apart)
+    if !is_apart {
+        return None;
+    }
+    control
 }
 
 /// `0.94 to 1.06`

@@ -31,10 +31,9 @@ struct Line<'a> {
     fields: (&'a Records, usize),
 }
 
-fn fields<S: Serializer>(
-    (records, row): &(&Records, usize),
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn fields<S: Serializer>(entry: &(&Records, usize), serializer: S) -> Result<S::Ok, S::Error> {
+    let (records, row) = entry;
+
     serializer.collect_map(records.names().iter().zip(&records.rows()[*row]))
 }
 
@@ -110,10 +109,11 @@ impl Machine {
             .find(|facts| facts.name == environment);
         let other = facts.and_then(|facts| facts.host.as_deref());
         let machine = Machine::from_host(other.unwrap_or(&run.host));
-        let libc = machine
-            .libc
-            .clone()
-            .filter(|_| other.is_some() || environment == NATIVE);
+        let libc = if other.is_some() || environment == NATIVE {
+            machine.libc.clone()
+        } else {
+            None
+        };
         let Some(facts) = facts else {
             return Machine { libc, ..machine };
         };

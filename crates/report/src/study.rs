@@ -26,12 +26,11 @@ impl<'a> Scaled<'a> {
             .flatten()
             .map(|scale| (scale.calls, &scale.unit))
             .collect();
-        let common = scales
-            .iter()
-            .flatten()
-            .next()
-            .copied()
-            .filter(|_| kinds.len() == 1);
+        let common = if kinds.len() == 1 {
+            scales.iter().flatten().next().copied()
+        } else {
+            None
+        };
         (!kinds.is_empty()).then_some(Scaled { common })
     }
 

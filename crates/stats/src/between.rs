@@ -142,11 +142,10 @@ impl Side {
 
     /// Of sides that were measured in one session, each with how much slower the machine was; 0 where that is unknown.
     pub fn together(sides: &[Side], slower_ln: &[f64]) -> Option<Side> {
-        let slower = |i: usize| slower_ln.get(i).copied().unwrap_or(0.0);
         let means: Vec<f64> = sides
             .iter()
             .enumerate()
-            .map(|(i, side)| side.mean - slower(i))
+            .map(|(i, side)| side.mean - slower_ln.get(i).copied().unwrap_or(0.0))
             .collect();
         sides
             .first()
@@ -269,7 +268,10 @@ pub struct BetweenRuns {
 impl BetweenRuns {
     /// The ratio of two sides, each a case, the machine or both. Their errors are independent.
     pub fn of(new: &[Side], old: &[Side]) -> BetweenRuns {
-        let mean = |sides: &[Side]| sides.iter().map(|side| side.mean).sum::<f64>();
+        fn mean(sides: &[Side]) -> f64 {
+            sides.iter().map(|side| side.mean).sum::<f64>()
+        }
+
         let error = Deviation::sum(new.iter().chain(old).map(Side::error));
         BetweenRuns {
             log_ratio: mean(new) - mean(old),

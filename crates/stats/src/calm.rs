@@ -82,7 +82,11 @@ impl Calm {
         calmest.sort_by(|a, b| a.0.total_cmp(&b.0));
         let undisturbed = calmest.partition_point(|(index, ..)| *index <= MARGIN);
         let fewest = FEWEST_ROUNDS.min(calmest.len().div_ceil(4));
-        let share = (!calmest.is_empty()).then(|| undisturbed as f64 / calmest.len() as f64);
+        let share = if calmest.is_empty() {
+            None
+        } else {
+            Some(undisturbed as f64 / calmest.len() as f64)
+        };
         let mut rounds: Vec<Vec<bool>> = indices
             .iter()
             .map(|block| vec![false; block.len()])
@@ -118,22 +122,26 @@ impl Calm {
         let Some(rounds) = &self.rounds else {
             return Some(Cow::Borrowed(m));
         };
-        let kept = |(block, all): (usize, &Block)| {
-            let calm =
-                |round| rounds.get(block).and_then(|rounds| rounds.get(round)) == Some(&true);
-            let slot = |(round, slot): (usize, &Slot)| {
-                if calm(round) {
-                    slot.clone()
-                } else {
-                    Slot::new()
-                }
-            };
-            Block {
+        let blocks: Vec<Block> = m
+            .blocks
+            .iter()
+            .enumerate()
+            .map(|(block, all)| Block {
                 launch: all.launch,
-                slots: all.slots.iter().enumerate().map(slot).collect(),
-            }
-        };
-        let blocks: Vec<Block> = m.blocks.iter().enumerate().map(kept).collect();
+                slots: all
+                    .slots
+                    .iter()
+                    .enumerate()
+                    .map(|(round, slot)| {
+                        if rounds.get(block).and_then(|rounds| rounds.get(round)) == Some(&true) {
+                            slot.clone()
+                        } else {
+                            Slot::new()
+                        }
+                    })
+                    .collect(),
+            })
+            .collect();
         if blocks
             .iter()
             .flat_map(|block| &block.slots)
@@ -163,7 +171,10 @@ fn in_round(above: &[Vec<Vec<f64>>], members: &[usize], block: usize, round: usi
 
 /// ln of each slot's median over the member's floor, by block and round; NaN for a slot without samples. `None` without any.
 fn above_floor(m: &Measurement) -> Option<Vec<Vec<f64>>> {
-    let ns = |slot: &Slot| median(slot.iter().map(|ns| *ns as f64).collect()).unwrap_or(f64::NAN);
+    fn ns(slot: &Slot) -> f64 {
+        median(slot.iter().map(|ns| *ns as f64).collect()).unwrap_or(f64::NAN)
+    }
+
     let blocks: Vec<Vec<f64>> = m
         .blocks
         .iter()
@@ -177,11 +188,10 @@ fn above_floor(m: &Measurement) -> Option<Vec<Vec<f64>>> {
         .collect();
     known.sort_by(f64::total_cmp);
     let floor = *known.get((FLOOR * known.len() as f64) as usize)?;
-    let log = |ns: f64| (ns / floor).ln();
     Some(
         blocks
             .into_iter()
-            .map(|block| block.into_iter().map(log).collect())
+            .map(|block| block.into_iter().map(|ns| (ns / floor).ln()).collect())
             .collect(),
     )
 }
@@ -192,15 +202,16 @@ mod tests {
 
     /// Slots of three batches, 40 rounds in each of 3 blocks, with what the rounds cost.
     fn of(ns: impl Fn(usize) -> u64) -> Measurement {
-        let block = |block: usize| Block {
-            launch: 0,
-            slots: (0..40)
-                .map(|round| vec![ns(40 * block + round); 3])
-                .collect(),
-        };
         Measurement {
             iterations: 1,
-            blocks: (0..3).map(block).collect(),
+            blocks: (0..3)
+                .map(|block| Block {
+                    launch: 0,
+                    slots: (0..40)
+                        .map(|round| vec![ns(40 * block + round); 3])
+                        .collect(),
+                })
+                .collect(),
             ..Measurement::default()
         }
     }
@@ -211,9 +222,13 @@ mod tests {
 
     #[test]
     fn the_panel_tells_which_rounds_were_undisturbed() {
-        let slow = |round: usize| matches!(round / 10, 3 | 6);
-        let member = |i: u64| of(move |round| 1000 * (i + 1) * if slow(round) { 13 } else { 10 });
-        let mut panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64).map(member).collect();
+        fn slow(round: usize) -> bool {
+            matches!(round / 10, 3 | 6)
+        }
+
+        let mut panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64)
+            .map(|i| of(move |round| 1000 * (i + 1) * if slow(round) { 13 } else { 10 }))
+            .collect();
         // One member alone is odd, in a round in which nothing else is.
         panel[0].blocks[2].slots[10] = vec![99_000; 3];
         let calm = by(&panel);
@@ -235,8 +250,9 @@ mod tests {
     /// A row with two costs keeps both, whichever rounds are left.
     #[test]
     fn no_row_is_selected_by_its_own_speed() {
-        let member = |i: u64| of(move |round| 1000 * (i + 1) * if round < 60 { 10 } else { 20 });
-        let panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64).map(member).collect();
+        let panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64)
+            .map(|i| of(move |round| 1000 * (i + 1) * if round < 60 { 10 } else { 20 }))
+            .collect();
         let row = of(|round| if round % 2 == 0 { 100 } else { 200 });
         let calm = by(&panel);
         let left = calm.only(&row);

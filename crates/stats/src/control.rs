@@ -29,7 +29,10 @@ pub struct Control {
 impl Control {
     /// `members` by number: new and old, relative to the machine as a whole, which is `moved_ln` slower.
     pub fn new(members: impl IntoIterator<Item = (usize, Side, Side)>, moved_ln: f64) -> Control {
-        let square = |new: &Side, old: &Side| (new.mean - old.mean).powi(2) / variance(new, old);
+        fn square(new: &Side, old: &Side) -> f64 {
+            (new.mean - old.mean).powi(2) / variance(new, old)
+        }
+
         Control {
             squares: members
                 .into_iter()
@@ -162,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_member_is_no_control_of_itself() {
-        let sure = |ns: f64| {
+        fn sure(ns: f64) -> Side {
             let run = Launches {
                 level_ns: ns,
                 levels_ns: vec![ns; 6],
@@ -170,7 +173,8 @@ mod tests {
                 ..Launches::default()
             };
             Side::of_case(&[(run, 0.0)]).unwrap()
-        };
+        }
+
         let moved = (4, sure(110.0), sure(100.0));
         let control = Control::new([moved, (5, sure(100.0), sure(100.0))], 0.0);
         let width = |member| {
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn where_pages_and_threads_are_placed_one_run_tells_little() {
-        let placed = |ns: f64| {
+        fn placed(ns: f64) -> Side {
             let run = Launches {
                 level_ns: ns,
                 levels_ns: vec![ns; 6],
@@ -192,7 +196,8 @@ mod tests {
                 ..Launches::default()
             };
             Side::of_case(&[(run, 0.0)]).unwrap()
-        };
+        }
+
         let control = Control::new([], 0.0);
         assert!(
             control

@@ -19,8 +19,14 @@ pub fn event_count(medians: &[f64]) -> Option<Ranged> {
 fn error_of_median(values: &[f64]) -> Option<Deviation> {
     let (count, degrees) = (values.len() as f64, values.len() as f64 - 1.0);
     let (_, squares) = moments(values);
-    let sd = || (OF_MEDIAN * squares / degrees / count).sqrt();
-    (values.len() >= FEWEST_LAUNCHES).then(|| Deviation { sd: sd(), degrees })
+    if values.len() >= FEWEST_LAUNCHES {
+        Some(Deviation {
+            sd: (OF_MEDIAN * squares / degrees / count).sqrt(),
+            degrees,
+        })
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -45,8 +45,14 @@ impl Deviation {
             .filter(|value| value.is_finite())
             .collect();
         let degrees = known.len() as f64 - 1.0;
-        let sd = || (moments(&known).1 / degrees).sqrt().max(LEAST_ERROR);
-        (degrees >= fewest).then(|| Deviation { sd: sd(), degrees })
+        if degrees >= fewest {
+            Some(Deviation {
+                sd: (moments(&known).1 / degrees).sqrt().max(LEAST_ERROR),
+                degrees,
+            })
+        } else {
+            None
+        }
     }
 
     /// This, which was expected, and what `values` (one or more) show, by their degrees of freedom (Smyth, Linear models and empirical
@@ -106,7 +112,10 @@ impl Deviation {
 
     pub fn interval(self, middle: f64) -> Option<Interval> {
         let factor = self.half_width().exp();
-        Nanos(middle).is_cost().then(|| Interval {
+        if !Nanos(middle).is_cost() {
+            return None;
+        }
+        Some(Interval {
             low: middle / factor,
             high: middle * factor,
             level: NEXT_RUN,

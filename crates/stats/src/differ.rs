@@ -3,9 +3,8 @@
 pub fn holm(p_values: &[f64], level: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let bar = |rank: usize| level / (sorted.len() - rank) as f64;
     let first_no = (0..sorted.len())
-        .find(|rank| sorted[*rank] > bar(*rank))
+        .find(|rank| sorted[*rank] > level / (sorted.len() - *rank) as f64)
         .map(|rank| sorted[rank]);
     p_values
         .iter()
@@ -19,10 +18,9 @@ pub fn holm(p_values: &[f64], level: f64) -> Vec<bool> {
 pub fn discoveries(p_values: &[f64], level: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let bar = |rank: usize| level * (rank + 1) as f64 / p_values.len() as f64;
     let largest = (0..sorted.len())
         .rev()
-        .find(|rank| sorted[*rank] <= bar(*rank))
+        .find(|rank| sorted[*rank] <= level * (*rank + 1) as f64 / p_values.len() as f64)
         .map(|rank| sorted[rank]);
     p_values
         .iter()

@@ -17,7 +17,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    pub fn of_95_percent((low, high): (f64, f64)) -> Interval {
+    pub fn of_95_percent(low: f64, high: f64) -> Interval {
         Interval {
             low,
             high,
@@ -95,10 +95,14 @@ impl Quantity {
 
     /// Times by size, then counts by size, then what is not known.
     pub fn ascending(a: Option<Quantity>, b: Option<Quantity>) -> Ordering {
-        let place = |quantity: Option<Quantity>| {
+        fn place(quantity: Option<Quantity>) -> (bool, Unit) {
             quantity.map_or((true, Unit::default()), |own| (false, own.unit))
-        };
-        let value = |quantity: Option<Quantity>| quantity.map_or(0.0, |own| own.value);
+        }
+
+        fn value(quantity: Option<Quantity>) -> f64 {
+            quantity.map_or(0.0, |own| own.value)
+        }
+
         place(a).cmp(&place(b)).then(value(a).total_cmp(&value(b)))
     }
 }

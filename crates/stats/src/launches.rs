@@ -175,9 +175,18 @@ pub fn run_shifts(members: &[Vec<f64>], fewest: usize) -> Option<Vec<f64>> {
             .iter()
             .map(move |member| member[run] - moments(member).0)
     };
-    let known = |run: usize| from_mean(run).filter(|shift| shift.is_finite()).collect();
-    let shift = |run: usize| median(known(run)).unwrap_or(0.0);
-    (members.len() >= fewest).then(|| (0..runs).map(shift).collect())
+    if members.len() >= fewest {
+        Some(
+            (0..runs)
+                .map(|run| {
+                    median(from_mean(run).filter(|shift| shift.is_finite()).collect())
+                        .unwrap_or(0.0)
+                })
+                .collect(),
+        )
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -60,9 +60,14 @@ impl Estimate {
 ///
 /// Assumes that the medians of stretches as long as a block are exchangeable; batches within one may depend on each other.
 pub fn estimate(measurement: &Measurement) -> Option<Estimate> {
-    let per_iteration = |ns: &u64| *ns as f64 / measurement.iterations as f64;
-    let samples =
-        |block: &Block| -> Vec<f64> { block.slots.iter().flatten().map(per_iteration).collect() };
+    let samples = |block: &Block| -> Vec<f64> {
+        block
+            .slots
+            .iter()
+            .flatten()
+            .map(|ns| *ns as f64 / measurement.iterations as f64)
+            .collect()
+    };
     let mut blocks: Vec<Vec<f64>> = measurement.blocks.iter().map(samples).collect();
     blocks.retain(|samples| !samples.is_empty());
     let sampled = blocks.len();
@@ -95,12 +100,15 @@ fn medians_of_parts(samples: &[f64], count: usize) -> Vec<f64> {
 
 /// The median of each block in nanoseconds per iteration; NaN for a block without samples.
 pub fn block_medians(measurement: &Measurement) -> Vec<f64> {
-    let of_block = |block: &Block| {
-        let batches = block.slots.iter().flatten();
-        let ns = median(batches.map(|ns| *ns as f64).collect()).unwrap_or(f64::NAN);
-        ns / measurement.iterations as f64
-    };
-    measurement.blocks.iter().map(of_block).collect()
+    measurement
+        .blocks
+        .iter()
+        .map(|block| {
+            let batches = block.slots.iter().flatten();
+            let ns = median(batches.map(|ns| *ns as f64).collect()).unwrap_or(f64::NAN);
+            ns / measurement.iterations as f64
+        })
+        .collect()
 }
 
 /// The mean, which is NaN without values, and the sum of the squared deviations from it.
@@ -165,13 +173,15 @@ pub mod tests {
 
     /// A measurement with one slot a block, batches of one iteration.
     pub fn measurement(blocks: &[&[u64]]) -> Measurement {
-        let block = |(launch, slot): (u32, &&[u64])| Block {
-            launch,
-            slots: vec![slot.to_vec()],
-        };
         Measurement {
             iterations: 1,
-            blocks: (0..).zip(blocks).map(block).collect(),
+            blocks: (0..)
+                .zip(blocks)
+                .map(|(launch, slot)| Block {
+                    launch,
+                    slots: vec![slot.to_vec()],
+                })
+                .collect(),
             ..Measurement::default()
         }
     }

@@ -32,7 +32,11 @@ pub fn user_share(samples: Option<ModeSamples>, measurement: &Measurement) -> Op
         return by_accounting(measurement);
     };
     let (user, system) = (samples.user as f64, samples.system as f64);
-    (user + system >= LEAST_SAMPLES).then(|| binomial(user / (user + system), user + system))
+    if user + system >= LEAST_SAMPLES {
+        Some(binomial(user / (user + system), user + system))
+    } else {
+        None
+    }
 }
 
 /// An operation that switches may have spent its time in children, each of them a short process.
@@ -106,31 +110,35 @@ mod tests {
 
     #[test]
     fn a_share_of_samples_has_an_interval() {
-        let near = |(found, all), expected: [f64; 2]| {
+        fn near(found: u64, all: u64, expected: [f64; 2]) {
             let [low, high] = share_interval(found, all);
             assert!(
                 (low - expected[0]).abs() < 1e-3 && (high - expected[1]).abs() < 1e-3,
                 "{low} .. {high}"
             );
-        };
+        }
+
         // Table of R's prop.test without correction.
-        near((5, 10), [0.2366, 0.7634]);
-        near((0, 10), [0.0, 0.2775]);
-        near((990, 1000), [0.9817, 0.9946]);
-        near((0, 0), [0.0, 1.0]);
+        near(5, 10, [0.2366, 0.7634]);
+        near(0, 10, [0.0, 0.2775]);
+        near(990, 1000, [0.9817, 0.9946]);
+        near(0, 0, [0.0, 1.0]);
     }
 
     #[test]
     fn accounting_is_used_without_samples_and_its_bias_is_in_the_error() {
-        let measured = |ns| Measurement {
-            cpu: CpuTime {
-                user_ns: ns,
-                system_ns: ns,
-                wall_ns: 0,
-            },
-            blocks: vec![Block::default()],
-            ..Measurement::default()
-        };
+        fn measured(ns: u64) -> Measurement {
+            Measurement {
+                cpu: CpuTime {
+                    user_ns: ns,
+                    system_ns: ns,
+                    wall_ns: 0,
+                },
+                blocks: vec![Block::default()],
+                ..Measurement::default()
+            }
+        }
+
         let mut enough = measured(50_000_000);
         assert_eq!(user_share(None, &measured(49_999_999)), None);
         let split = user_share(None, &enough).unwrap();

@@ -2,7 +2,7 @@
 
 use super::paired::{by_launch, over_launches};
 use super::{Ranged, median};
-use model::{Block, Measurement};
+use model::Measurement;
 
 /// A case, and the loop without a body that was measured in the same way.
 #[derive(Clone, Copy)]
@@ -38,7 +38,10 @@ fn ratio(a: f64, b: f64) -> Option<f64> {
 
 impl WithLoop<'_> {
     fn net(&self) -> Option<f64> {
-        let over_all = |m| median(samples(m).concat());
+        fn over_all(m: &Measurement) -> Option<f64> {
+            median(samples(m).concat())
+        }
+
         Some(over_all(self.case)? - over_all(self.empty)?)
     }
 
@@ -53,9 +56,17 @@ impl WithLoop<'_> {
 
 /// The batches of each block in nanoseconds per iteration.
 fn samples(m: &Measurement) -> Vec<Vec<f64>> {
-    let per_iteration = |ns: &u64| *ns as f64 / m.iterations as f64;
-    let batches = |block: &Block| block.slots.iter().flatten().map(per_iteration).collect();
-    m.blocks.iter().map(batches).collect()
+    m.blocks
+        .iter()
+        .map(|block| {
+            block
+                .slots
+                .iter()
+                .flatten()
+                .map(|ns| *ns as f64 / m.iterations as f64)
+                .collect()
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -41,7 +41,11 @@ impl Overhead {
     /// What of it is within the traced time of a null call of `call_ns`, if that is known. Never below zero: a traced time
     /// that lacks a part of the kernel entry is not made longer.
     pub fn within(&self, call_ns: f64) -> Option<f64> {
-        (self.half_width() <= WIDEST_OF_CALL * call_ns).then(|| self.ns.max(0.0))
+        if self.half_width() <= WIDEST_OF_CALL * call_ns {
+            Some(self.ns.max(0.0))
+        } else {
+            None
+        }
     }
 
     /// The range that holds the value of another calibration, in nanoseconds.

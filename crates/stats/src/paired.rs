@@ -5,7 +5,7 @@
 
 use super::interval::{Ranged, deepest};
 use super::{BetweenRuns, Deviation, mean_interval, mean_log, median, moments};
-use model::{Block, Measurement};
+use model::Measurement;
 
 /// a - b in nanoseconds per iteration: over launches, of the median over rounds. Rounds in which either has no sample are left out; `None`
 /// without any round.
@@ -49,12 +49,18 @@ fn log_ratios(a: &Measurement, b: &Measurement) -> Vec<Vec<f64>> {
 
 /// What `of` makes of the batch medians of each round that both have, by time block.
 fn rounds(a: &Measurement, b: &Measurement, of: impl Fn(f64, f64) -> Option<f64>) -> Vec<Vec<f64>> {
-    let slot = |slot: &Vec<u64>| median(slot.iter().map(|ns| *ns as f64).collect());
-    let block = |(a, b): (&Block, &Block)| {
-        let slots = a.slots.iter().zip(&b.slots);
-        slots.filter_map(|(a, b)| of(slot(a)?, slot(b)?)).collect()
-    };
-    a.blocks.iter().zip(&b.blocks).map(block).collect()
+    fn slot(slot: &[u64]) -> Option<f64> {
+        median(slot.iter().map(|ns| *ns as f64).collect())
+    }
+
+    a.blocks
+        .iter()
+        .zip(&b.blocks)
+        .map(|(a, b)| {
+            let slots = a.slots.iter().zip(&b.slots);
+            slots.filter_map(|(a, b)| of(slot(a)?, slot(b)?)).collect()
+        })
+        .collect()
 }
 
 pub(super) fn by_launch(m: &Measurement, blocks: Vec<Vec<f64>>) -> Vec<f64> {
@@ -91,13 +97,18 @@ pub(super) fn over_launches(mut medians: Vec<f64>) -> Option<Ranged> {
 fn ordered(values: &mut [f64]) -> Option<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let (count, (j, _)) = (values.len(), deepest(values.len()));
-    (count >= 6).then(|| (values[j - 1], values[count - j]))
+    if count >= 6 {
+        Some((values[j - 1], values[count - j]))
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{expect, measurement, normal};
     use super::*;
+    use model::Block;
     use rand::SeedableRng;
     use rand::rngs::ChaCha8Rng;
 

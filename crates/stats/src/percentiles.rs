@@ -31,18 +31,22 @@ pub fn tail_curve(times: &Histogram) -> Vec<(f64, f64)> {
     let steps = (0..)
         .map(|i| 10f64.powf(f64::from(i) / f64::from(STEPS)))
         .take_while(|beyond| *beyond < calls);
-    let at = |beyond: f64| {
-        Some((
-            beyond,
-            times.at_rank(((1.0 - 1.0 / beyond) * calls).ceil().max(1.0) as u64)?,
-        ))
-    };
     let last = times.longest_ns().map(|ns| (calls, ns));
-    let all: Vec<(f64, f64)> = steps.filter_map(at).chain(last).collect();
-    let turns = |i: &usize| {
-        *i == 0 || *i + 1 == all.len() || all[*i].1 != all[i - 1].1 || all[*i].1 != all[i + 1].1
-    };
-    (0..all.len()).filter(turns).map(|i| all[i]).collect()
+    let all: Vec<(f64, f64)> = steps
+        .filter_map(|beyond| {
+            Some((
+                beyond,
+                times.at_rank(((1.0 - 1.0 / beyond) * calls).ceil().max(1.0) as u64)?,
+            ))
+        })
+        .chain(last)
+        .collect();
+    (0..all.len())
+        .filter(|i| {
+            *i == 0 || *i + 1 == all.len() || all[*i].1 != all[i - 1].1 || all[*i].1 != all[i + 1].1
+        })
+        .map(|i| all[i])
+        .collect()
 }
 
 pub fn without(all: &Histogram, parts: &[&Histogram]) -> Histogram {

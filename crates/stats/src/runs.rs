@@ -29,14 +29,13 @@ impl OverRuns {
     pub fn from_logs(ln_medians: &[f64]) -> OverRuns {
         let medians_ns = ln_medians
             .iter()
-            .map(|ln| ln.is_finite().then(|| ln.exp()))
+            .map(|ln| if ln.is_finite() { Some(ln.exp()) } else { None })
             .collect();
         let sd = Deviation::of(ln_medians, 1.0).map(|one| one.sd);
-        let exp = |(low, high): (f64, f64)| (low.exp(), high.exp());
         OverRuns {
             medians_ns,
             deviation_percent: sd.map(|sd| 100.0 * sd),
-            low_high: mean_interval(ln_medians).map(exp),
+            low_high: mean_interval(ln_medians).map(|(low, high)| (low.exp(), high.exp())),
         }
     }
 
@@ -95,8 +94,13 @@ mod tests {
     /// By hand: ln 99, ln 100 and ln 101 have a standard deviation of 0.01000037; t of 2 degrees is 4.302653 for 95%.
     #[test]
     fn the_interval_is_students() {
+        fn half(range: (f64, f64)) -> f64 {
+            let (low, high) = range;
+
+            (high / low).ln() / 2.0
+        }
+
         let over = OverRuns::from_logs(&[99f64.ln(), 100f64.ln(), 101f64.ln()]);
-        let half = |(low, high): (f64, f64)| (high / low).ln() / 2.0;
         assert!((half(over.low_high.unwrap()) - 4.302653 * 0.01000037 / 3f64.sqrt()).abs() < 1e-6);
     }
 

@@ -75,7 +75,10 @@ fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
     }
     let error = rest(ratio)?.error;
     let is_ratio = mean > 0.0 && ratio > 0.0 && ratio.is_finite();
-    is_ratio.then(|| BetweenRuns {
+    if !is_ratio {
+        return None;
+    }
+    Some(BetweenRuns {
         log_ratio: ratio.ln(),
         error: Deviation {
             sd: error.sd / ratio,
@@ -137,16 +140,17 @@ mod tests {
     fn a_ratio_of_differences_covers_the_truth_in_nineteen_of_twenty() {
         for (count, truth) in [(10, 1.0), (10, 3.0), (40, 1.02)] {
             let share = share(4, 1000, |random| {
-                let one = |_| {
-                    let speed = 1.0 + 0.3 * normal(random);
-                    let mut start = || {
-                        5.0 + 0.2 * normal(random)
-                            + if random.random_bool(0.05) { 3.0 } else { 0.0 }
-                    };
-                    let net = truth * speed + start() - start();
-                    (net, speed + 0.02 * normal(random))
-                };
-                let (new, base): (Vec<f64>, Vec<f64>) = (0..count).map(one).unzip();
+                let (new, base): (Vec<f64>, Vec<f64>) = (0..count)
+                    .map(|_| {
+                        let speed = 1.0 + 0.3 * normal(random);
+                        let mut start = || {
+                            5.0 + 0.2 * normal(random)
+                                + if random.random_bool(0.05) { 3.0 } else { 0.0 }
+                        };
+                        let net = truth * speed + start() - start();
+                        (net, speed + 0.02 * normal(random))
+                    })
+                    .unzip();
                 let found = trimmed_ratio(&new, &base);
                 found.is_some_and(|found| {
                     (found.log_ratio - truth.ln()).abs() <= found.error.half_width()

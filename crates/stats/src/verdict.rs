@@ -24,17 +24,20 @@ pub fn findings(ratios: &[BetweenRuns], margin: f64) -> Vec<Finding> {
     };
     let differ = family(&BetweenRuns::p_differs);
     let same = family(&|found| found.p_same(margin));
-    let finding = |(found, (differs, is_same)): (&BetweenRuns, (bool, bool))| {
-        let within = found.log_ratio.abs() <= margin.ln_1p();
-        match found.log_ratio {
-            _ if within && is_same => Finding::Equal,
-            _ if within || !differs => Finding::NotKnown,
-            log if log < 0.0 => Finding::Less,
-            _ => Finding::More,
-        }
-    };
     let holds = differ.into_iter().zip(same);
-    ratios.iter().zip(holds).map(finding).collect()
+    ratios
+        .iter()
+        .zip(holds)
+        .map(|(found, (differs, is_same))| {
+            let within = found.log_ratio.abs() <= margin.ln_1p();
+            match found.log_ratio {
+                _ if within && is_same => Finding::Equal,
+                _ if within || !differs => Finding::NotKnown,
+                log if log < 0.0 => Finding::Less,
+                _ => Finding::More,
+            }
+        })
+        .collect()
 }
 
 impl BetweenRuns {

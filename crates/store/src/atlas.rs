@@ -108,6 +108,10 @@ struct Schema {
 
 /// Takes from the `room` what it unpacks.
 fn read_as<T: DeserializeOwned>(path: &Path, room: &mut u64, expected: &str) -> Result<T> {
+    fn other(error: serde_json::Error) -> anyhow::Error {
+        anyhow!("not a file of an atlas: {error}")
+    }
+
     let mut read = || {
         let mut bytes = Vec::new();
         let packed: Box<dyn Read> = match installed::file(path) {
@@ -120,7 +124,6 @@ fn read_as<T: DeserializeOwned>(path: &Path, room: &mut u64, expected: &str) -> 
         let left = room.checked_sub(bytes.len() as u64);
         *room =
             left.with_context(|| format!("all files together have more than {} MiB", MOST >> 20))?;
-        let other = |error| anyhow!("not a file of an atlas: {error}");
         let Schema { schema } = serde_json::from_slice(&bytes).map_err(other)?;
         ensure!(
             schema == expected,
@@ -155,7 +158,11 @@ pub fn steps_path(
 
 /// What makes it unusual, as part of a file's name.
 fn variant(machine: &AtlasMachine, usual: &str) -> String {
-    let cpu = (machine.cpu != usual).then(|| format!("cpu={}", machine.cpu));
+    let cpu = if machine.cpu != usual {
+        Some(format!("cpu={}", machine.cpu))
+    } else {
+        None
+    };
     let words: Vec<String> = cpu
         .into_iter()
         .chain(machine.append.split_whitespace().map(str::to_string))
@@ -308,11 +315,12 @@ mod tests {
 
     #[test]
     fn an_unusual_machine_is_in_the_name() {
-        let name = |machine: &AtlasMachine| {
+        fn name(machine: &AtlasMachine) -> String {
             kernel_path(Path::new(""), "6.1", machine, "qemu64")
                 .display()
                 .to_string()
-        };
+        }
+
         assert_eq!(name(&machine("qemu64", "")), "6.1.json.gz");
         assert_eq!(
             name(&machine("Haswell,-avx", "audit=1 a=/b")),

@@ -107,7 +107,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_json_is_read_no_further() {
-        let endless = |byte| limited(io::repeat(byte), 0, MAX_BYTES).unwrap().len() as u64;
+        fn endless(byte: u8) -> u64 {
+            limited(io::repeat(byte), 0, MAX_BYTES).unwrap().len() as u64
+        }
+
         assert_eq!([endless(0), endless(b' '), endless(b'x')], [FIRST_BYTES; 3]);
         assert_eq!(
             limited(io::repeat(b'1').take(3 * FIRST_BYTES), 0, MAX_BYTES)

@@ -171,9 +171,10 @@ pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
 }
 
 pub fn is_profile(path: &Path) -> bool {
-    let ours = |bytes: &[u8]| {
+    fn ours(bytes: &[u8]) -> bool {
         schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family))
-    };
+    }
+
     input::bytes(path, MAX_BYTES).is_ok_and(|bytes| strace::begins(&bytes) || ours(&bytes))
 }
 

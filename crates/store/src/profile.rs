@@ -46,12 +46,15 @@ impl Document for Profile {
     type Head = Calls;
 
     fn head(&self) -> Calls {
-        let call = |group: &ProcessGroup, count: &CallCount| Call {
-            process: group.name.clone(),
-            pid: group.pid,
-            cgroup: group.cgroup.clone(),
-            count: count.clone(),
-        };
+        fn call(group: &ProcessGroup, count: &CallCount) -> Call {
+            Call {
+                process: group.name.clone(),
+                pid: group.pid,
+                cgroup: group.cgroup.clone(),
+                count: count.clone(),
+            }
+        }
+
         let calls = self
             .groups
             .iter()
@@ -83,7 +86,10 @@ impl Document for Profile {
 
 /// Then those that only occur in calls.
 fn groups(processes: Vec<ProcessGroup>, calls: Vec<Call>) -> Vec<ProcessGroup> {
-    let key = |group: &ProcessGroup| (group.name.clone(), group.pid, group.cgroup.clone());
+    fn key(group: &ProcessGroup) -> (String, Option<u32>, Option<String>) {
+        (group.name.clone(), group.pid, group.cgroup.clone())
+    }
+
     let mut groups: IndexMap<_, _> = processes
         .into_iter()
         .map(|group| (key(&group), group))
@@ -108,13 +114,18 @@ fn groups(processes: Vec<ProcessGroup>, calls: Vec<Call>) -> Vec<ProcessGroup> {
 
 /// In version 1, `blocked_ns` lasts until the thread ran again, and `preempted_ns` is without the time after a wake-up.
 fn upgrade(profile: &mut Profile, calls: &mut [Call]) -> Checked {
-    let until_woken = |place: &str, blocked_ns: &mut Option<u64>, woken_ns: Option<u64>| {
+    fn until_woken(
+        place: &str,
+        blocked_ns: &mut Option<u64>,
+        woken_ns: Option<u64>,
+    ) -> Result<(), crate::error::Invalid> {
         if woken_ns > *blocked_ns {
             return wrong(place, "is more than blocked_ns, which it is a part of");
         }
         *blocked_ns = blocked_ns.map(|ns| ns - woken_ns.unwrap_or(0));
         Ok(())
-    };
+    }
+
     let again = profile.repeats.iter_mut().flat_map(|run| &mut run.calls);
     let of_objects = profile.objects.iter_mut().map(|object| &mut object.count);
     for count in calls

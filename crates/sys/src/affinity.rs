@@ -85,7 +85,10 @@ static TAKEN: Mutex<BTreeMap<u32, usize>> = Mutex::new(BTreeMap::new());
 
 /// Runs `work`, and what it starts, on the one of this thread's CPUs that has the fewest threads pinned by this function.
 pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
-    let taken = || TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    fn taken() -> std::sync::MutexGuard<'static, BTreeMap<u32, usize>> {
+        TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     let measuring = allowed().ok().and_then(|cpus| take(&mut taken(), &cpus));
     let placement = Placement {
         measuring,

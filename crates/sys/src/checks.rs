@@ -79,9 +79,11 @@ fn version(compiler: &str) -> Option<String> {
             .env("LC_ALL", "C"),
     )
     .ok()?;
+    if !output.status.success() {
+        return None;
+    }
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .next()
         .map(str::to_string)
-        .filter(|_| output.status.success())
 }

@@ -22,6 +22,10 @@ pub type Offer = Vec<(&'static Event, Result<(), String>)>;
 
 /// What this user may count, found out by opening each event on this process for a moment.
 pub fn offer(sources: &Sources) -> Offer {
+    fn tried(event: &Event) -> Result<(), Errno> {
+        open(&attributes(event), 0, NO_GROUP).map(drop)
+    }
+
     let paranoid = || {
         sources
             .text("proc/sys/kernel/perf_event_paranoid")
@@ -41,7 +45,6 @@ pub fn offer(sources: &Sources) -> Offer {
         other => format!("perf_event_open: {other}"),
     }
     };
-    let tried = |event| open(&attributes(event), 0, NO_GROUP).map(drop);
     EVENTS
         .iter()
         .map(|event| (event, tried(event).map_err(reason)))

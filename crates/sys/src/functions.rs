@@ -35,7 +35,11 @@ impl Functions {
                     .ok()
                     .filter(|address| *address > 0)?;
                 let is_wanted = kinds.contains(kind) && words.next().is_none();
-                is_wanted.then(|| (address as u32, name.to_string()))
+                if is_wanted {
+                    Some((address as u32, name.to_string()))
+                } else {
+                    None
+                }
             })
             .collect();
         starts.sort_by_key(|(start, _)| *start);

@@ -186,6 +186,14 @@ mod tests {
         assert_eq!(host, known);
     }
 
+    fn text(text: &str) -> Option<String> {
+        Some(text.to_string())
+    }
+
+    fn texts(texts: [&str; 2]) -> Vec<String> {
+        texts.map(str::to_string).to_vec()
+    }
+
     #[test]
     fn facts_are_read_from_their_files() {
         let (_keep, sources) = tree(&[
@@ -227,8 +235,6 @@ mod tests {
                  Max open files            1024                 20000                files     \n",
             ),
         ]);
-        let text = |text: &str| Some(text.to_string());
-        let texts = |texts: [&str; 2]| texts.map(str::to_string).to_vec();
         let expected = Host {
             name: text("box"),
             kernel: text("6.1.0-1"),

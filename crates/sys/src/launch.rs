@@ -128,9 +128,9 @@ impl Launch {
             return Err(Errno::from_raw(number));
         }
         let pid = number.unsigned_abs();
-        let leads = || setpgid(Pid::from_raw(number), Pid::from_raw(0)).is_ok();
         let child = Started {
-            group: (self.bound && leads()).then_some(pid),
+            group: (self.bound && setpgid(Pid::from_raw(number), Pid::from_raw(0)).is_ok())
+                .then_some(pid),
             descriptor: pidfd::open(number)?,
             go: go.into(),
             failure,
@@ -281,11 +281,14 @@ impl Started {
     pub fn has_entered_within(&mut self, time: Duration) -> Option<bool> {
         let mut report = [0u8];
         let is_known = super::process::wait_readable(&self.failure, time);
-        is_known.then(|| {
+        if !is_known {
+            return None;
+        }
+        Some(
             self.failure
                 .read(&mut report)
-                .is_ok_and(|read| read == 1 && report[0] == ENTERED)
-        })
+                .is_ok_and(|read| read == 1 && report[0] == ENTERED),
+        )
     }
 
     pub fn release(&mut self) -> std::io::Result<()> {

@@ -12,8 +12,7 @@ use std::{fs, io};
 /// The loader in PT_INTERP (elf(5)), if there is no such file here.
 pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {
     let wide = ElfFile::<FileHeader64<Endianness>>::parse(image).map(|elf| loader(&elf));
-    let narrow = || ElfFile::<FileHeader32<Endianness>>::parse(image).map(|elf| loader(&elf));
-    wide.or_else(|_| narrow())
+    wide.or_else(|_| ElfFile::<FileHeader32<Endianness>>::parse(image).map(|elf| loader(&elf)))
         .ok()
         .flatten()
         .filter(|path| !path.exists())

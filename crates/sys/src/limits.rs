@@ -90,10 +90,9 @@ pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
 impl Raised {
     #[allow(unsafe_code)]
     pub fn undo_for(self, command: &mut Command) {
-        let lower = move || Ok(set(self.soft, self.hard)?);
         // SAFETY: between fork and exec, this makes one system call (setrlimit(2)), allocates nothing and takes no
         // lock.
-        unsafe { command.pre_exec(lower) };
+        unsafe { command.pre_exec(move || Ok(set(self.soft, self.hard)?)) };
     }
 }
 

@@ -42,12 +42,11 @@ pub fn output(command: &mut Command) -> Result<Output> {
 /// What a program that is killed has started is left to the janitor.
 fn wait(child: &mut Child, stops: &[Arc<AtomicBool>]) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
-    let is_set = || stops.iter().any(|stop| stop.load(Ordering::Relaxed));
     let Ok(process) = pidfd::open(child.id().cast_signed()) else {
         return Ok(());
     };
     while !wait_readable(&process, LOOK) {
-        if is_set() {
+        if stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
             child.kill()?;
             child.wait()?;
             return Err(ErrorKind::Interrupted.into());

@@ -66,7 +66,14 @@ pub fn doubt(file: &Metadata) -> Option<String> {
     // What is written to a terminal or /dev/null cannot be read back.
     let writable = !file.file_type().is_char_device() && file.mode() & OTHERS_WRITE != 0;
     foreign(file).or_else(|| {
-        writable.then(|| format!("others may write it (mode {:04o})", file.mode() & 0o7777))
+        if writable {
+            Some(format!(
+                "others may write it (mode {:04o})",
+                file.mode() & 0o7777
+            ))
+        } else {
+            None
+        }
     })
 }
 
@@ -108,21 +115,25 @@ fn exchange(about: &Metadata, trust: Trust) -> Option<String> {
     }
     let trusted =
         owner == 0 || owner == effective_user() || trust == Trust::Group && is_unknown_user(owner);
-    (!trusted).then(|| format!("its owner, user {owner},"))
+    if trusted {
+        return None;
+    }
+    Some(format!("its owner, user {owner},"))
 }
 
 fn foreign(file: &Metadata) -> Option<String> {
     let own = file.uid() == effective_user() || file.uid() == 0;
-    (!own).then(|| {
-        let name = User::from_uid(Uid::from_raw(file.uid()))
-            .ok()
-            .flatten()
-            .map(|user| user.name);
-        format!(
-            "it belongs to {}",
-            name.unwrap_or_else(|| format!("user {}", file.uid()))
-        )
-    })
+    if own {
+        return None;
+    }
+    let name = User::from_uid(Uid::from_raw(file.uid()))
+        .ok()
+        .flatten()
+        .map(|user| user.name);
+    Some(format!(
+        "it belongs to {}",
+        name.unwrap_or_else(|| format!("user {}", file.uid()))
+    ))
 }
 
 #[cfg(test)]

@@ -83,7 +83,9 @@ pub fn asking(program: impl AsRef<OsStr>) -> Command {
     // A bare root has no /dev/null.
     command.current_dir("/").stdin(Stdio::piped());
     // Compilers keep caches and settings there and run what these name.
-    if let Some(home) = owner::home().filter(|_| owner::is_elevated()) {
+    if let Some(home) = owner::home()
+        && owner::is_elevated()
+    {
         command.env("HOME", home);
         command
             .env_remove("XDG_CACHE_HOME")
@@ -110,8 +112,11 @@ mod tests {
 
     #[test]
     fn an_existing_directory_must_be_the_users_own() {
+        fn mode(path: &Path) -> u32 {
+            fs::symlink_metadata(path).unwrap().mode() & 0o7777
+        }
+
         let top = tempfile::tempdir().unwrap();
-        let mode = |path: &Path| fs::symlink_metadata(path).unwrap().mode() & 0o7777;
         let open = top.path().join("open");
         make(&open).unwrap();
         fs::set_permissions(&open, Permissions::from_mode(0o755)).unwrap();

@@ -137,7 +137,10 @@ pub fn is_executable(path: &Path) -> bool {
 
 /// Whether this UID stands for users that are not mapped in our user namespace (user_namespaces(7)).
 pub fn is_unknown_user(uid: u32) -> bool {
-    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    fn text(path: &str) -> String {
+        fs::read_to_string(path).unwrap_or_default()
+    }
+
     let knows_all = text("/proc/self/uid_map")
         .split_whitespace()
         .eq(["0", "0", "4294967295"]);
@@ -175,10 +178,11 @@ fn threads_of(process: i32) -> Vec<i32> {
 
 /// Leaves `file` open in the program that `command` starts, under the number that it has here.
 pub fn inherit(command: &mut Command, file: File) {
-    let keep = move || {
-        fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty()))?;
-        Ok(())
-    };
     // SAFETY: between fork and exec it only calls fcntl, which is async-signal-safe.
-    unsafe { command.pre_exec(keep) };
+    unsafe {
+        command.pre_exec(move || {
+            fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty()))?;
+            Ok(())
+        })
+    };
 }

@@ -86,10 +86,9 @@ impl EntryCounter {
             self.is_reply(&notice);
         }
         let mut counts = Counts::new();
-        let own = |tid| !alone || tid == replied;
         for ((_, name), count) in std::mem::take(&mut self.counts)
             .into_iter()
-            .filter(|((tid, _), _)| own(*tid))
+            .filter(|((tid, _), _)| !alone || *tid == replied)
         {
             *counts.entry(name).or_insert(0) += count;
         }
@@ -104,7 +103,9 @@ impl EntryCounter {
                 let left = self.inside.remove(&notice.tid);
                 // A reply is no call of the operation.
                 let is_reply = self.replying.remove(&notice.tid);
-                if let Some(name) = left.filter(|_| !is_reply) {
+                if let Some(name) = left
+                    && !is_reply
+                {
                     self.returned.insert(name, *result);
                 }
                 return is_reply;

@@ -308,11 +308,14 @@ fn read_at(memory: &std::fs::File, address: u64, length: usize) -> Vec<u8> {
 /// `7f00-7f10 r-xp 00001000 08:01 42   /lib/libc.so.6`; `None` unless it is executable.
 #[doc(hidden)]
 pub fn parse_mapping(line: &str) -> Option<Mapping> {
+    fn number(text: &str) -> Option<u64> {
+        u64::from_str_radix(text, 16).ok()
+    }
+
     // A path may have spaces.
     let mut words = line.splitn(6, ' ');
     let (start, end) = words.next()?.split_once('-')?;
     let executable = words.next()?.contains('x');
-    let number = |text: &str| u64::from_str_radix(text, 16).ok();
     let (offset, inode) = (number(words.next()?)?, words.nth(1)?.parse().ok()?);
     executable.then_some(Mapping {
         start: number(start)?,

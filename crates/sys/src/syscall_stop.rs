@@ -87,13 +87,7 @@ mod tests {
 
     #[test]
     fn information_is_decoded_by_kind() {
-        let words = [1, 2, 3, 4, 5, 6, 7, 8];
-        let call = Call {
-            architecture: 9,
-            number: 1,
-            arguments: [2, 3, 4, 5, 6, 7],
-        };
-        let stop = |op, words| {
+        fn stop(op: u8, words: [u64; 8]) -> SyscallStop {
             Info {
                 op,
                 architecture: 9,
@@ -101,6 +95,13 @@ mod tests {
                 ..Info::default()
             }
             .decode()
+        }
+
+        let words = [1, 2, 3, 4, 5, 6, 7, 8];
+        let call = Call {
+            architecture: 9,
+            number: 1,
+            arguments: [2, 3, 4, 5, 6, 7],
         };
         assert_eq!(stop(op::ENTRY, words), SyscallStop::Entry(call));
         assert_eq!(stop(op::SECCOMP, words), SyscallStop::Filter(call));

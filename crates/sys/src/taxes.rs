@@ -33,10 +33,13 @@ pub fn taxes(sources: &Sources) -> Vec<Tax> {
 
 fn seccomp(sources: &Sources) -> Option<Tax> {
     let mode = sources.status("Seccomp").filter(|mode| mode != "0")?;
-    let filters = sources
-        .status("Seccomp_filters")
-        .filter(|_| mode == "2")
-        .and_then(|n| n.parse::<u64>().ok());
+    let filters = if mode == "2" {
+        sources
+            .status("Seccomp_filters")
+            .and_then(|n| n.parse::<u64>().ok())
+    } else {
+        None
+    };
     let detail = match filters {
         Some(filters) => format!("{} run at every system call", counted(filters, "filter")),
         None => format!("mode {mode} is on"),

@@ -142,10 +142,12 @@ pub fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
-    let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
-    let left = entries
-        .flatten()
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
+    let left = entries.flatten().filter(|entry| {
+        entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+    });
     for path in left.map(|entry| entry.path()) {
         if abandoned(&path).is_some() {
             let _ = fs::remove_file(&path);

@@ -43,10 +43,11 @@ impl Lookout {
         mut look: impl FnMut() -> bool + Send + 'static,
     ) -> io::Result<Lookout> {
         let (done, waiting) = channel();
-        let goes_on = move || waiting.recv_timeout(period) == Err(RecvTimeoutError::Timeout);
         Ok(Lookout {
             done: Some(done),
-            thread: Some(start(move || while goes_on() && look() {})?),
+            thread: Some(start(move || {
+                while waiting.recv_timeout(period) == Err(RecvTimeoutError::Timeout) && look() {}
+            })?),
         })
     }
 }
@@ -82,12 +83,13 @@ fn on_threads<T: Send, E>(
         let receivers: Vec<Option<Receiver<T>>> = (0..threads)
             .map(|first| {
                 let (sender, receiver) = sync_channel(0);
-                let job = move || {
-                    let _ = (first..count)
-                        .step_by(threads)
-                        .try_for_each(|index| sender.send(work(index)));
-                };
-                let is_started = first < most && start_in(scope, job).is_ok();
+                let is_started = first < most
+                    && start_in(scope, move || {
+                        let _ = (first..count)
+                            .step_by(threads)
+                            .try_for_each(|index| sender.send(work(index)));
+                    })
+                    .is_ok();
                 is_started.then_some(receiver)
             })
             .collect();
@@ -108,11 +110,10 @@ mod tests {
     fn results_are_the_same_with_fewer_threads_or_none() {
         for most in 0..=3 {
             let mut taken = Vec::new();
-            let take = |result| {
+            let Ok(()) = on_threads([3, most], 5, &|index| index * index, |result| {
                 taken.push(result);
                 Ok::<(), Infallible>(())
-            };
-            let Ok(()) = on_threads([3, most], 5, &|index| index * index, take);
+            });
             assert_eq!(taken, [0, 1, 4, 9, 16]);
         }
     }

@@ -88,7 +88,10 @@ mod tests {
 
     #[test]
     fn a_proc_of_an_outer_namespace_is_known_by_its_two_numbers() {
-        let shows = |text: &str| shows_other_numbers(&Status(text.to_string()));
+        fn shows(text: &str) -> bool {
+            shows_other_numbers(&Status(text.to_string()))
+        }
+
         assert!(shows("Name:\ta\nNSpid:\t812\t4\n"));
         assert!(!shows("Name:\ta\nNSpid:\t4\n") && !shows("Name:\ta\n"));
     }

@@ -24,9 +24,10 @@ pub struct Used {
 
 impl From<&libc::rusage> for Used {
     fn from(usage: &libc::rusage) -> Used {
-        let ns = |time: libc::timeval| {
+        fn ns(time: libc::timeval) -> u64 {
             time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000
-        };
+        }
+
         Used {
             user_ns: ns(usage.ru_utime),
             system_ns: ns(usage.ru_stime),

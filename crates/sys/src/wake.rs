@@ -36,17 +36,16 @@ impl Waker {
         let _ = unsafe { sigaction(SIGNAL, &action) };
         let waiting = gettid();
         let deadline = after.map(|time| Instant::now() + time);
-        let look = move || {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                stop.store(true, Ordering::SeqCst);
-            }
-            if stop.load(Ordering::SeqCst) {
-                interrupt(waiting.as_raw());
-            }
-            true
-        };
         Ok(Waker {
-            _lookout: Lookout::start(PERIOD, look)?,
+            _lookout: Lookout::start(PERIOD, move || {
+                if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    stop.store(true, Ordering::SeqCst);
+                }
+                if stop.load(Ordering::SeqCst) {
+                    interrupt(waiting.as_raw());
+                }
+                true
+            })?,
         })
     }
 }

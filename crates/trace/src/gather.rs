@@ -132,7 +132,9 @@ impl Gatherer {
             Event::Left { result, failed } => {
                 let made = !failed || *result == -i64::from(libc::EINPROGRESS);
                 let connection = self.connecting.remove(&notice.tid);
-                self.connected.extend(connection.filter(|_| made));
+                if made {
+                    self.connected.extend(connection);
+                }
             }
             Event::Ended(end) if notice.tid == self.root => self.ending = Some(end.ending),
             _ => {}

@@ -32,8 +32,11 @@ const LONGEST: usize = 32;
 
 /// One row per path of names, parents first. This program, before the command's execve, is no part of paths: it has no counts.
 pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
+    fn counts(node: &&Node) -> bool {
+        node.processes + node.calls > 0
+    }
+
     let nodes = without_sections(nodes);
-    let counts = |node: &&Node| node.processes + node.calls > 0;
     let mut rows: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();
     for (number, node) in nodes.iter().filter(|(_, node)| counts(node)) {
         let ancestors = outwards(&nodes, *number).take(LONGEST);
@@ -58,8 +61,10 @@ pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
 
 /// What is counted in a section was done by the processes that began it.
 fn without_sections(nodes: &BTreeMap<u32, Node>) -> BTreeMap<u32, Node> {
-    let is_process = |number: &u32| nodes.get(number).is_none_or(|node| node.section.is_none());
-    let process = |number: u32| outwards(nodes, number).find(is_process);
+    let process = |number: u32| {
+        outwards(nodes, number)
+            .find(|number| nodes.get(number).is_none_or(|node| node.section.is_none()))
+    };
     let mut processes: BTreeMap<u32, Node> = BTreeMap::new();
     for (number, node) in nodes {
         let Some(own) = process(*number) else {
@@ -79,8 +84,9 @@ fn without_sections(nodes: &BTreeMap<u32, Node>) -> BTreeMap<u32, Node> {
 
 /// A node, the one that started it, and so on. Numbers are given out in order: whoever starts another has a lower one.
 pub fn outwards(nodes: &BTreeMap<u32, Node>, from: u32) -> impl Iterator<Item = u32> {
-    let before = |number: &u32| nodes.get(number)?.from.filter(|from| from < number);
-    std::iter::successors(Some(from), before)
+    std::iter::successors(Some(from), |number| {
+        nodes.get(number)?.from.filter(|from| from < number)
+    })
 }
 
 #[cfg(test)]
@@ -89,11 +95,14 @@ mod tests {
 
     #[test]
     fn nodes_in_a_circle_or_of_nobody_end_somewhere() {
-        let node = |from| Node {
-            from: Some(from),
-            processes: 1,
-            ..Node::default()
-        };
+        fn node(from: u32) -> Node {
+            Node {
+                from: Some(from),
+                processes: 1,
+                ..Node::default()
+            }
+        }
+
         let paths = paths(&BTreeMap::from([(1, node(2)), (2, node(1)), (3, node(9))]));
         let lengths: Vec<usize> = paths.iter().map(|path| path.names.len()).collect();
         assert_eq!(lengths, [1, 2]);

@@ -50,9 +50,9 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
             let known = calibration
                 .added
                 .is_some_and(|added| added.added().is_some());
-            kept.iter()
-                .filter(|_| known)
-                .for_each(|kept| kept.keep(&calibration));
+            if known && let Some(kept) = &kept {
+                kept.keep(&calibration);
+            }
             calibration
         }
     };

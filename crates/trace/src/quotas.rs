@@ -79,6 +79,10 @@ fn counts(group: &Path) -> Option<Throttled> {
 
 /// The directories of those that a process is in, in the hierarchies that can have quotas.
 fn groups(root: &Path, pid: u32) -> BTreeSet<PathBuf> {
+    fn has_cpu(list: &str) -> bool {
+        list.split(',').any(|name| name == "cpu")
+    }
+
     let read = |path: String| proc_stat::read(root.join(path)).unwrap_or_default();
     let (own, mounts) = (
         read(format!("proc/{pid}/cgroup")),
@@ -87,7 +91,6 @@ fn groups(root: &Path, pid: u32) -> BTreeSet<PathBuf> {
     let found = own.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, Path::new(parts.next()?));
-        let has_cpu = |list: &str| list.split(',').any(|name| name == "cpu");
         let mount = mounts
             .lines()
             .filter_map(mount)

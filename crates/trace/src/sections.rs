@@ -36,7 +36,11 @@ pub fn iterations(end: &[u8], section: &str) -> Option<u64> {
             let digits = number.strip_prefix('/')?;
             let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
             let number = digits.parse().ok();
-            number.filter(|_| is_number && digits.len() <= MOST_DIGITS)
+            if is_number && digits.len() <= MOST_DIGITS {
+                number
+            } else {
+                None
+            }
         }
     }
 }
@@ -52,11 +56,10 @@ pub fn fill(
     if nodes.values().any(|node| node.section.is_some()) {
         into.sections = sections(nodes, calls);
     }
-    let is_uneven = |node: &&Node| {
+    let uneven = nodes.values().filter(|node| {
         let marks = node.section.as_ref();
         marks.is_some_and(|marks| marks.begun != marks.ended)
-    };
-    let uneven = nodes.values().filter(is_uneven);
+    });
     let uneven: BTreeSet<String> = uneven.map(|node| node.name.clone()).collect();
     let uneven: Vec<String> = uneven.into_iter().collect();
     let lines = [
@@ -119,12 +122,14 @@ fn sections(
             found.entry(name).or_default().calls.push(count.clone());
         }
     }
-    let section = |(name, section): (String, Section)| Section {
-        name,
-        calls: summed(&section.calls),
-        ..section
-    };
-    found.into_iter().map(section).collect()
+    found
+        .into_iter()
+        .map(|(name, section)| Section {
+            name,
+            calls: summed(&section.calls),
+            ..section
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -245,13 +245,16 @@ impl Command {
     }
 
     fn identity(&self) -> Result<Option<Identity>> {
+        fn group() -> Option<u32> {
+            env::var("SUDO_GID").ok()?.parse().ok()
+        }
+
         if let Some(name) = &self.user {
             return named_user(name);
         }
         let caller = owner::caller().map_err(|why| {
             anyhow!("{why}: name the user to run the command as with --user, or unset the variable")
         })?;
-        let group = || env::var("SUDO_GID").ok()?.parse().ok();
         Ok(caller.map(|uid| match database_entry(uid) {
             Some(user) => identity_from(&user),
             None => unnamed_user(uid, group()),
@@ -290,8 +293,9 @@ fn identity_from(user: &User) -> Identity {
 
 /// A user who is in no user database, as in a container.
 fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
-    let nogroup = || Some(Group::from_name("nogroup").ok()??.gid.as_raw());
-    let gid = gid.or_else(nogroup).unwrap_or(uid);
+    let gid = gid
+        .or_else(|| Some(Group::from_name("nogroup").ok()??.gid.as_raw()))
+        .unwrap_or(uid);
     Identity {
         name: uid.to_string(),
         uid,

@@ -28,10 +28,13 @@ impl Releases {
     }
 
     pub fn unmatched<'a>(&'a self, releases: &[String]) -> Vec<&'a str> {
-        let one = |glob: &String| Releases(vec![glob.clone()]);
         self.0
             .iter()
-            .filter(|glob| !releases.iter().any(|release| one(glob).have(release)))
+            .filter(|glob| {
+                !releases
+                    .iter()
+                    .any(|release| Releases(vec![glob.to_string()]).have(release))
+            })
             .map(String::as_str)
             .collect()
     }
@@ -43,9 +46,10 @@ mod tests {
 
     #[test]
     fn globs_are_on_versions_and_releases() {
-        let have = |globs: &[&str], release: &str| {
+        fn have(globs: &[&str], release: &str) -> bool {
             Releases(globs.iter().map(ToString::to_string).collect()).have(release)
-        };
+        }
+
         let (new, old) = ("6.12.118+deb13-cloud-amd64", "6.1.0-56-cloud-amd64");
         assert!(have(&[], new) && !have(&[], "6.1.0-56-amd64"));
         assert!(

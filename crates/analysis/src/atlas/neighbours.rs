@@ -39,12 +39,13 @@ pub fn neighbours(kernels: &[AtlasKernel]) -> Vec<(&AtlasKernel, &AtlasKernel)> 
 }
 
 fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a AtlasKernel)> {
-    let pairs = |kernels: &[&'a AtlasKernel]| {
+    fn pairs<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a AtlasKernel)> {
         kernels
             .windows(2)
             .map(|pair| (pair[0], pair[1]))
             .collect::<Vec<_>>()
-    };
+    }
+
     let alike = pairs(kernels)
         .into_iter()
         .filter(|(a, b)| are_alike(&a.release, &b.release));
@@ -57,22 +58,27 @@ pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
 
 /// The largest share first: by instructions, starting a program would hide all else.
 pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> Vec<Step> {
-    let count = |cells: &[AtlasCell], operation: &str| {
+    fn count(cells: &[AtlasCell], operation: &str) -> Option<AtlasCount> {
         cells
             .iter()
             .find(|cell| cell.operation == operation)
             .and_then(|cell| cell.count)
-    };
+    }
+
     // One boot agrees with itself, and says nothing of its range.
     let are_several = boots > 1;
     let step = |operation: &String| {
         let (a, b) = (count(before, operation)?, count(after, operation)?);
         let is_step = is_step(&a, &b) && (are_several || (b.mode - a.mode).abs() > unseen(&a, &b));
-        is_step.then(|| Step {
-            operation: operation.clone(),
-            before: a.mode,
-            after: b.mode,
-        })
+        if is_step {
+            Some(Step {
+                operation: operation.clone(),
+                before: a.mode,
+                after: b.mode,
+            })
+        } else {
+            None
+        }
     };
     let mut steps: Vec<Step> = before
         .iter()
@@ -115,18 +121,20 @@ mod tests {
     }
 
     fn kernel(release: &str, cpu: &str, counts: &[(&str, [f64; 3])]) -> AtlasKernel {
-        let cell = |(operation, counts): &(&str, [f64; 3])| AtlasCell {
-            operation: operation.to_string(),
-            count: Some(count(*counts)),
-            reason: None,
-        };
         AtlasKernel {
             release: release.into(),
             machine: AtlasMachine {
                 cpu: cpu.into(),
                 ..AtlasMachine::default()
             },
-            cells: counts.iter().map(cell).collect(),
+            cells: counts
+                .iter()
+                .map(|(operation, counts)| AtlasCell {
+                    operation: operation.to_string(),
+                    count: Some(count(*counts)),
+                    reason: None,
+                })
+                .collect(),
             ..AtlasKernel::default()
         }
     }
@@ -155,12 +163,17 @@ mod tests {
 
     #[test]
     fn one_boot_shows_steps_of_more_than_one_percent() {
-        let counts = |each: f64| [("x", [each; 3]), ("y", [1000.0; 3])];
-        let kernel = |boots, each| AtlasKernel {
-            boots,
-            ..kernel("1", "", &counts(each))
-        };
-        let number = |boots, each| steps(&kernel(boots, 1000.0), &kernel(2, each)).len();
+        fn number(boots: u32, each: f64) -> usize {
+            steps(&booted(boots, 1000.0), &booted(2, each)).len()
+        }
+
+        fn booted(boots: u32, each: f64) -> AtlasKernel {
+            AtlasKernel {
+                boots,
+                ..kernel("1", "", &[("x", [each; 3]), ("y", [1000.0; 3])])
+            }
+        }
+
         assert_eq!(
             [(1, 1009.0), (1, 1011.0), (2, 1009.0)].map(|(boots, each)| number(boots, each)),
             [0, 1, 1]
@@ -194,6 +207,14 @@ mod tests {
 
     #[test]
     fn a_step_is_beyond_both_ranges() {
+        fn step(before: f64, after: f64) -> bool {
+            is_explained(&Step {
+                operation: String::new(),
+                before,
+                after,
+            })
+        }
+
         let (x, y, z) = ([100.0, 90.0, 110.0], [100.0; 3], [5.0; 3]);
         let before = kernel("1", "", &[("x", x), ("y", y), ("z", z), ("gone", z)]);
         let (x, y, z) = ([120.0, 110.0, 130.0], [104.0; 3], [50.0; 3]);
@@ -201,13 +222,6 @@ mod tests {
         let steps = steps(&before, &after).into_iter();
         let names: Vec<String> = steps.map(|step| step.operation).collect();
         assert_eq!(names, ["z", "y"]);
-        let step = |before, after| {
-            is_explained(&Step {
-                operation: String::new(),
-                before,
-                after,
-            })
-        };
         assert!(step(100.0, 104.0) && step(10_000.0, 10_005.0) && !step(10_000.0, 10_004.0));
     }
 }

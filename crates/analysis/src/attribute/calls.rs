@@ -61,7 +61,11 @@ pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
                 .or_else(|| waiting(profile, &count.call)),
             process,
             count: CallCount {
-                stalled_ns: stalled_ns(&count, alone).filter(|_| !by_threads),
+                stalled_ns: if by_threads {
+                    None
+                } else {
+                    stalled_ns(&count, alone)
+                },
                 ..count
             },
         }
@@ -152,11 +156,16 @@ pub fn entering(
     by_threads: bool,
 ) -> Option<Entering> {
     let calls = profile.all_calls().calls;
-    let null_call_ns = null_ns.filter(|_| calls > 0)?;
+    if calls == 0 {
+        return None;
+    }
+    let null_call_ns = null_ns?;
     let is_known = profile.usage.has_one_thread() || !spent.on_cpus_s.is_empty();
-    let serial_s = spent
-        .wall_s
-        .filter(|_| is_known && !by_threads && spent.parallel_s().is_none());
+    let serial_s = if is_known && !by_threads && spent.parallel_s().is_none() {
+        spent.wall_s
+    } else {
+        None
+    };
     let seconds = calls as f64 * null_call_ns / 1e9;
     let untraced_s = serial_s.and_then(|_| spent.untraced_s(seconds));
     let whole_s = untraced_s

@@ -133,14 +133,14 @@ impl Costs {
         other: &Costs,
         units: impl Iterator<Item = &'static Unit>,
     ) -> Vec<(&'static Unit, &'static str)> {
-        let has = |operation| {
-            [self, other]
-                .iter()
-                .all(|costs| !costs.points_of(operation).is_empty())
-        };
         let all = units.flat_map(|unit| unit.operations().map(move |operation| (unit, operation)));
-        let (mut ways, rest): (Vec<_>, Vec<_>) =
-            all.partition(|(unit, _)| unit.less_operations().all(has));
+        let (mut ways, rest): (Vec<_>, Vec<_>) = all.partition(|(unit, _)| {
+            unit.less_operations().all(|operation| {
+                [self, other]
+                    .iter()
+                    .all(|costs| !costs.points_of(operation).is_empty())
+            })
+        });
         ways.extend(rest);
         ways
     }
@@ -237,12 +237,15 @@ fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
 
 /// Between logarithms; beyond the measured values, the cost at the nearest one.
 fn on_line(line: &[(u64, f64)], value: u64) -> f64 {
+    fn x(value: u64) -> f64 {
+        (value.max(1) as f64).ln()
+    }
+
     let above = line.partition_point(|point| point.0 <= value);
     if above == 0 || above == line.len() {
         return line[above.min(line.len() - 1)].1;
     }
     let ((a, low), (b, high)) = (line[above - 1], line[above]);
-    let x = |value: u64| (value.max(1) as f64).ln();
     let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
     low * (high / low).powf(share)
 }
@@ -276,11 +279,18 @@ fn unit_ns(row: &Row) -> Option<f64> {
 }
 
 fn timed_environment(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
-    let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));
-    let counted = environments(run.records.iter().filter(is_counted));
+    let counted = environments(
+        run.records
+            .iter()
+            .filter(|record| matches!(record.outcome, Outcome::Counted(_))),
+    );
     let mut present = environments(run.records.iter());
     present.retain(|name| !counted.contains(name));
-    let first = present.first().filter(|_| present.len() == 1);
+    let first = if present.len() == 1 {
+        present.first()
+    } else {
+        None
+    };
     let name = wanted.or(first.copied()).unwrap_or("native");
     if present.contains(name) {
         return Ok(name.to_string());

@@ -91,8 +91,13 @@ pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
         .collect();
     calls.sort_by(|a, b| b.change_s.abs().total_cmp(&a.change_s.abs()));
     let null_calls = here.null_calls(there);
-    let crossings =
-        |name: &str, calls: u64| Some(change(name, calls, null_calls?)).filter(|_| calls > 0);
+    let crossings = |name: &str, calls: u64| {
+        if calls > 0 {
+            Some(change(name, calls, null_calls?))
+        } else {
+            None
+        }
+    };
     let unpriced_calls = added(unpriced.values().map(|count| count.calls));
     let others = crossings("other calls, bare", unpriced_calls);
     let mut parts: Vec<Change> = FAMILIES
@@ -124,7 +129,9 @@ pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
     }
 }
 
-fn change(name: &str, calls: u64, (here_ns, there_ns): (f64, f64)) -> Change {
+fn change(name: &str, calls: u64, means: (f64, f64)) -> Change {
+    let (here_ns, there_ns) = means;
+
     Change {
         name: name.to_string(),
         calls,
@@ -162,12 +169,15 @@ fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Opti
 }
 
 fn left_out(profile: &Profile, unpriced: IndexMap<String, CallCount>) -> Vec<LeftOut> {
-    let of = |name: &str, count: &CallCount, why, ns: Option<u64>| LeftOut {
-        name: name.to_string(),
-        calls: count.calls,
-        why,
-        seconds: ns.map(s),
-    };
+    fn of(name: &str, count: &CallCount, why: Unpredicted, ns: Option<u64>) -> LeftOut {
+        LeftOut {
+            name: name.to_string(),
+            calls: count.calls,
+            why,
+            seconds: ns.map(s),
+        }
+    }
+
     let mut found = Vec::new();
     for total in profile.totals(By::Call) {
         let count = total.count;

@@ -178,23 +178,25 @@ fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
     let all = profile.all_calls().calls;
     let objects = profile.objects.iter();
     let paths = objects.filter(|own| own.kind == ObjectKind::Path && !own.name.is_empty());
-    let with = |call: &String| {
-        let own = classes.iter().map(|total| &total.count);
-        let own = own.filter(|count| count.call == *call);
-        let number: u64 = own.clone().map(|count| count.calls).sum();
-        if number < all / RARE {
-            return (true, call.clone());
-        }
-        let paths = paths.clone().filter(|own| own.count.call == *call);
-        let path = most(paths.map(|own| (own.count.calls, file(&own.name).to_string())));
-        let sizes = own.filter(|count| count.bytes.is_some());
-        let size = most(sizes.map(|count| (count.calls, count.class.size)));
-        let byte = size.flatten().filter(|size| *size == 1);
-        let byte = byte.map(|_| "1 byte".to_string());
-        let detail = path.or(byte).map(|detail| format!("{call} of {detail}"));
-        (detail.is_none(), detail.unwrap_or_else(|| call.clone()))
-    };
-    let mut all: Vec<(bool, String)> = calls.iter().map(with).collect();
+    let mut all: Vec<(bool, String)> = calls
+        .iter()
+        .map(|call| {
+            let own = classes.iter().map(|total| &total.count);
+            let own = own.filter(|count| count.call == *call);
+            let number: u64 = own.clone().map(|count| count.calls).sum();
+            if number < all / RARE {
+                return (true, call.clone());
+            }
+            let paths = paths.clone().filter(|own| own.count.call == *call);
+            let path = most(paths.map(|own| (own.count.calls, file(&own.name).to_string())));
+            let sizes = own.filter(|count| count.bytes.is_some());
+            let size = most(sizes.map(|count| (count.calls, count.class.size)));
+            let byte = size.flatten().filter(|size| *size == 1);
+            let byte = byte.map(|_| "1 byte".to_string());
+            let detail = path.or(byte).map(|detail| format!("{call} of {detail}"));
+            (detail.is_none(), detail.unwrap_or_else(|| call.clone()))
+        })
+        .collect();
     let first = all.len().min(FIRST_CALLS);
     all[..first].sort_by_key(|(is_bare, _)| *is_bare);
     all.into_iter().map(|(_, call)| call).collect()
@@ -218,12 +220,11 @@ fn idle(profile: &Profile) -> BTreeSet<u32> {
     for wait in profile.waits.iter().filter(|wait| !because(wait).is_idle()) {
         *held_up.entry(wait.tid.unwrap_or(0)).or_default() += s(wait.blocked_ns);
     }
-    let is_idle = |thread: &&Thread| {
+    let idle = profile.threads.iter().filter(|thread| {
         let held_up_s = held_up.get(&thread.tid).copied().unwrap_or(0.0);
         let busy_s = s(thread.time.ran_ns) + s(thread.time.runnable_ns) + held_up_s;
         busy_s < LEAST_BUSY * s(thread.time.all_ns())
-    };
-    let idle = profile.threads.iter().filter(is_idle);
+    });
     idle.map(|thread| thread.tid).collect()
 }
 
@@ -266,8 +267,9 @@ fn whoever_ended(sums: BTreeMap<(State, LedgerWait), (f64, u64)>) -> Vec<LedgerP
     let mut parts: BTreeMap<(State, LedgerWait), (LedgerPart, f64)> = BTreeMap::new();
     for ((state, mut wait), (seconds, waits)) in sums {
         let by = wait.by.take();
-        let new = || (part(state, 0.0), 0.0);
-        let (sum, most) = parts.entry((state, wait.clone())).or_insert_with(new);
+        let (sum, most) = parts
+            .entry((state, wait.clone()))
+            .or_insert_with(|| (part(state, 0.0), 0.0));
         sum.seconds += seconds;
         sum.waits = Some(sum.waits.unwrap_or(0).saturating_add(waits));
         if seconds > *most {
@@ -276,7 +278,9 @@ fn whoever_ended(sums: BTreeMap<(State, LedgerWait), (f64, u64)>) -> Vec<LedgerP
         }
     }
     let parts = parts.into_values().map(|(mut sum, most)| {
-        if let Some(wait) = sum.wait.as_mut().filter(|_| 2.0 * most < sum.seconds) {
+        if let Some(wait) = sum.wait.as_mut()
+            && 2.0 * most < sum.seconds
+        {
             wait.by = None;
         }
         sum
@@ -305,6 +309,6 @@ fn on(wait: &WaitCount, state: State) -> Option<String> {
     let is_named = wait.peer.is_some()
         || matches!(state, State::Blocked { because } if because <= Because::Reader)
             && (wait.lock || reason(wait) != Reason::Lock);
-    let on = wait.on.as_deref().filter(|_| is_named);
+    let on = if is_named { wait.on.as_deref() } else { None };
     on.and_then(|on| named(on, wait.by.is_some()))
 }

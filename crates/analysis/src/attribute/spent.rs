@@ -109,7 +109,9 @@ pub fn spent(profile: &Profile) -> Spent {
         parts.retain(|part| part.wall_s > Some(NOTHING * wall_s));
         (found.wall_s, found.on_cpus_s) = (Some(wall_s), on_cpus_s);
     }
-    if let Some((wall_s, logged)) = logged(profile).filter(|_| found.whole_s().is_none()) {
+    if let Some((wall_s, logged)) = logged(profile)
+        && found.whole_s().is_none()
+    {
         (found.wall_s, parts) = (Some(wall_s), logged);
     }
     parts.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()));
@@ -207,12 +209,12 @@ fn logged(profile: &Profile) -> Option<(f64, Vec<Part>)> {
         .wall_ns
         .filter(|ns| *ns > 0 && all.on_cpu_ns.is_none())
         .map(s)?;
-    let parts = match all.elapsed_ns.filter(|_| usage.has_one_thread()).map(s) {
-        Some(calls_s) => vec![
+    let parts = match all.elapsed_ns.map(s) {
+        Some(calls_s) if usage.has_one_thread() => vec![
             (PartKind::Calls, calls_s),
             (PartKind::OutsideCalls, (wall_s - calls_s).max(0.0)),
         ],
-        None => vec![(PartKind::Rest, wall_s)],
+        _ => vec![(PartKind::Rest, wall_s)],
     };
     let whole_s = parts.iter().map(|(_, seconds)| seconds).sum();
     Some((
@@ -301,9 +303,10 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
         parts.extend(outside);
     } else if let Some(cpu_s) = accounted_s {
         let rest_s = beside_s - tracer_s;
-        let (system, both) = match on_cpu.filter(|_| all.untimed == 0) {
-            Some(_) => (PartKind::OtherSystem, PartKind::UserOrSystem),
-            None => (PartKind::AllSystem, PartKind::All),
+        let (system, both) = if on_cpu.is_some() && all.untimed == 0 {
+            (PartKind::OtherSystem, PartKind::UserOrSystem)
+        } else {
+            (PartKind::AllSystem, PartKind::All)
         };
         match profile.usage.user_ns.map(|ns| s(ns).min(rest_s)) {
             Some(user_s) if ticks_divide(cpu_s, profile.usage.processes.unwrap_or(1)) => {
@@ -317,11 +320,13 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
 
 fn tracing_s(profile: &Profile) -> f64 {
     let facts = &profile.tracer;
+    if facts.adds_system_time != Some(true) {
+        return 0.0;
+    }
     facts
         .added_total_ns
         .map(|ns| ns as f64)
         .or_else(|| Some(facts.added_per_call_ns? * profile.all_calls().calls as f64))
-        .filter(|_| facts.adds_system_time == Some(true))
         .map_or(0.0, |ns| ns.max(0.0) / 1e9)
 }
 
@@ -339,22 +344,29 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
             ..part(kind)
         })
     };
-    if let Some(states) = usage.concurrency.as_ref().filter(|_| cpu_s.is_some()) {
+    if let Some(states) = usage.concurrency.as_ref()
+        && cpu_s.is_some()
+    {
         add(PartKind::WaitingForCpu, s(states.waiting_ns));
         add(PartKind::BlockedOutside, s(states.blocked_ns) - blocked_s);
         return Some((states.on_cpu_ns.iter().map(|ns| s(*ns)).collect(), off_cpu));
     }
     let waiting_s = profile.all_calls().runnable_ns.map_or(0.0, s);
     add(PartKind::WaitingForCpu, waiting_s);
-    let on_cpu_s = cpu_s
-        .filter(|_| alone)?
-        .min((wall_s - blocked_s - waiting_s).max(0.0));
+    if !alone {
+        return None;
+    }
+    let on_cpu_s = cpu_s?.min((wall_s - blocked_s - waiting_s).max(0.0));
     Some((vec![on_cpu_s], off_cpu))
 }
 
 /// Wall time in which no thread of the workload could run: all blocked time of one thread.
 pub fn stalled_ns(count: &CallCount, alone: bool) -> Option<u64> {
-    count.stalled_ns.or(count.blocked_ns.filter(|_| alone))
+    if alone {
+        count.stalled_ns.or(count.blocked_ns)
+    } else {
+        count.stalled_ns
+    }
 }
 
 fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
@@ -423,8 +435,11 @@ mod tests {
         let sum: f64 = found.parts.iter().map(Part::seconds).sum();
         let whole_s = found.whole_s().unwrap_or(sum);
         assert!((sum / whole_s - 1.0).abs() < 0.01, "{found:?}");
-        let in_ns = |part: &Part| (part.kind, (part.seconds() * 1e9).round());
-        found.parts.iter().map(in_ns).collect()
+        found
+            .parts
+            .iter()
+            .map(|part| (part.kind, (part.seconds() * 1e9).round()))
+            .collect()
     }
 
     const DISK: PartKind = Blocked {
@@ -433,7 +448,10 @@ mod tests {
 
     #[test]
     fn one_thread_is_known_by_the_accounting_and_its_calls() {
-        let calls = || vec![call("read", 100, 600, None), call("fsync", 40, 50, None)];
+        fn calls() -> Vec<CallCount> {
+            vec![call("read", 100, 600, None), call("fsync", 40, 50, None)]
+        }
+
         let short = of(one_thread(1000, 200, 100), calls());
         let expected = [
             (
@@ -458,10 +476,13 @@ mod tests {
 
     #[test]
     fn ticks_divide_what_is_long_enough() {
-        let several = |processes| Usage {
-            processes: Some(processes),
-            ..one_thread(0, 1_200_000_000, 800_000_000)
-        };
+        fn several(processes: u64) -> Usage {
+            Usage {
+                processes: Some(processes),
+                ..one_thread(0, 1_200_000_000, 800_000_000)
+            }
+        }
+
         let of = |processes, ns| of(several(processes), vec![call("read", ns, 0, None)]);
         let expected = [(UserMode, 1.2e9), (Calls, 5e8), (OtherSystem, 3e8)];
         assert_eq!(parts(&of(2, 500_000_000)), expected);
@@ -477,21 +498,23 @@ mod tests {
     /// 1,000 calls in 20 ms of wall time, 5 of them in user mode and 8 in the kernel.
     #[test]
     fn stops_are_taken_from_what_is_not_known_and_from_the_kernel() {
-        let stopped = |added_ns: f64| {
+        fn stopped(added_ns: f64) -> Profile {
             let calls = vec![called("read", 1000)];
             let mut profile = of(one_thread(20_000_000, 5_000_000, 8_000_000), calls);
             profile.usage.processes = Some(1);
             profile.tracer.adds_system_time = Some(false);
             profile.tracer.added_per_call_ns = Some(added_ns);
             profile
-        };
-        let long = |mut profile: Profile| {
+        }
+
+        fn long(mut profile: Profile) -> Profile {
             let usage = &mut profile.usage;
             for ns in [&mut usage.wall_ns, &mut usage.user_ns, &mut usage.system_ns] {
                 *ns = ns.map(|ns| 100 * ns);
             }
             profile
-        };
+        }
+
         let expected = [(All, 13e6), (Rest, 5e6), (Tracer, 2e6)];
         assert_eq!(parts(&stopped(2000.0)), expected);
         let mut found = parts(&long(stopped(200_000.0)));

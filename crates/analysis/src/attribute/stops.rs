@@ -56,10 +56,10 @@ fn stops(profile: &Profile) -> Option<(f64, f64)> {
     let facts = &profile.tracer;
     // Calibration on a busy machine gives a range without a value.
     let middle = facts.added_range_ns.map(|[low, high]| (low + high) / 2.0);
-    let ns = facts
-        .added_per_call_ns
-        .or(middle)
-        .filter(|_| facts.adds_system_time == Some(false))?;
+    if facts.adds_system_time != Some(false) {
+        return None;
+    }
+    let ns = facts.added_per_call_ns.or(middle)?;
     let [low, high] = facts.added_range_ns.unwrap_or([ns, ns]);
     let calls = profile.all_calls().calls as f64;
     let all_s = |ns: f64| calls * ns / 1e9;

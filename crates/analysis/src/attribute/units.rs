@@ -138,14 +138,13 @@ impl Unit {
     fn applies(&self, class: &Class, errno: Option<&str>) -> bool {
         let on =
             |kinds: &[DescriptorKind]| class.descriptor.is_some_and(|kind| kinds.contains(&kind));
-        let does = |names: &str| match &class.operation {
-            Some(own) => names.split_whitespace().any(|name| own.starts_with(name)),
-            None => names.is_empty(),
-        };
         (self.on.is_empty() || on(self.on))
             && !on(self.not_on)
             && (!self.no_path || class.depth == Some(0))
-            && self.does.is_none_or(does)
+            && self.does.is_none_or(|names| match &class.operation {
+                Some(own) => names.split_whitespace().any(|name| own.starts_with(name)),
+                None => names.is_empty(),
+            })
             && (self.fails.is_empty() || errno.is_some_and(|errno| has(self.fails, errno)))
     }
 }

@@ -33,10 +33,11 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
     for of in &profile.waits {
         let reason = reason(of);
         // A device or a timer ends these waits, in the name of whatever it interrupts.
-        let by = of
-            .by
-            .as_deref()
-            .filter(|_| !matches!(reason, Reason::Disk | Reason::Timer | Reason::Terminal));
+        let by = if matches!(reason, Reason::Disk | Reason::Timer | Reason::Terminal) {
+            None
+        } else {
+            of.by.as_deref()
+        };
         let on = of.on.as_deref().and_then(|on| named(on, by.is_some()));
         let own = found
             .entry((reason, of.call.as_str(), on.clone(), by))
@@ -59,7 +60,8 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
 
 /// `pipe:[7]`: its number says nothing to anybody, nor does its kind to who knows the other end.
 pub fn named(on: &str, knows_other: bool) -> Option<String> {
-    match on.split_once(":[").filter(|_| !on.starts_with('/')) {
+    match on.split_once(":[") {
+        _ if on.starts_with('/') => Some(on.to_string()),
         Some(_) if knows_other => None,
         Some(("anon_inode", kind)) => Some(kind.trim_end_matches(']').to_string()),
         Some((kind, _)) => Some(format!("a {kind}")),
@@ -74,20 +76,21 @@ mod tests {
 
     #[test]
     fn waits_for_one_process_are_one_through_all_of_its_pipes() {
-        let wait = |(on, by): (&str, Option<&str>)| WaitCount {
-            call: "read".into(),
-            on: Some(on.into()),
-            by: by.map(str::to_string),
-            blocked_ns: 1_000_000_000,
-            ..WaitCount::default()
-        };
         let all = [
             ("pipe:[7]", Some("sort")),
             ("pipe:[8]", Some("sort")),
             ("pipe:[9]", None),
             ("/a:[b", None),
         ];
-        let waits = all.map(wait).to_vec();
+        let waits = all
+            .map(|(on, by)| WaitCount {
+                call: "read".into(),
+                on: Some(on.into()),
+                by: by.map(str::to_string),
+                blocked_ns: 1_000_000_000,
+                ..WaitCount::default()
+            })
+            .to_vec();
         let found = waited(&Profile {
             waits,
             ..Profile::default()

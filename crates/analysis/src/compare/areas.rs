@@ -25,20 +25,22 @@ pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaM
         .iter()
         .filter(|row| row.is_counted() != timed)
         .collect();
-    let has_ratio = |column: &usize| {
-        rows.iter()
-            .any(|row| row.verdicts[*column].ranked_ratio().is_some())
-    };
     let columns_with: Vec<usize> = (0..columns)
         .filter(|c| *c != baseline)
-        .filter(has_ratio)
+        .filter(|column| {
+            rows.iter()
+                .any(|row| row.verdicts[*column].ranked_ratio().is_some())
+        })
         .collect();
-    let whole = |row: &&&ComparedRow| {
-        columns_with
-            .iter()
-            .all(|column| row.verdicts[*column].ranked_ratio().is_some())
-    };
-    let taken: Vec<&ComparedRow> = rows.iter().filter(whole).copied().collect();
+    let taken: Vec<&ComparedRow> = rows
+        .iter()
+        .filter(|row| {
+            columns_with
+                .iter()
+                .all(|column| row.verdicts[*column].ranked_ratio().is_some())
+        })
+        .copied()
+        .collect();
     if columns_with.is_empty() || taken.is_empty() {
         return Vec::new();
     }

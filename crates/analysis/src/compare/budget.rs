@@ -37,15 +37,14 @@ impl FromStr for Budgets {
             Some((section, limits)) => (Some(section.to_string()), limits),
             None => (None, text),
         };
-        let budget = |limit: &str| {
-            Ok(Budget {
-                section: section.clone(),
-                ..limit.trim().parse()?
-            })
-        };
         limits
             .split(',')
-            .map(budget)
+            .map(|limit| {
+                Ok(Budget {
+                    section: section.clone(),
+                    ..limit.trim().parse()?
+                })
+            })
             .collect::<Result<_, _>>()
             .map(Budgets)
     }
@@ -97,10 +96,10 @@ impl Budget {
             |section| section_row(section, &self.call),
         );
         let starts = [PROCESSES, PROGRAMS].map(|what| format!(": {what}"));
-        let starts = |row: &str| starts.iter().any(|what| row.ends_with(what));
-        let of_section = |row: &str| section_of(row) == section && !starts(row);
         let call = (!is_sum).then_some(name.as_str());
-        let counts = column.counts(call, of_section);
+        let counts = column.counts(call, |row| {
+            section_of(row) == section && !starts.iter().any(|what| row.ends_with(what))
+        });
         let calls = match (section, self.call.as_str()) {
             (None, PROCESSES) => column.started(|usage| usage.processes),
             (None, PROGRAMS) => column.started(|usage| usage.programs),
@@ -111,11 +110,15 @@ impl Budget {
             Some(_) => Vec::new(),
             None => column.largest(call, self.call == ERRORS),
         };
-        (calls.least > self.most).then(|| Exceeded {
-            budget: self.clone(),
-            calls,
-            parts: parts(),
-        })
+        if calls.least > self.most {
+            Some(Exceeded {
+                budget: self.clone(),
+                calls,
+                parts: parts(),
+            })
+        } else {
+            None
+        }
     }
 }
 
@@ -127,14 +130,17 @@ mod tests {
 
     #[test]
     fn what_exceeds_a_budget_is_told_with_its_largest_classes() {
-        let open = |depth, calls, failed: &[(String, u64)]| CallCount {
-            class: Class {
-                depth: Some(depth),
-                ..Class::default()
-            },
-            errors: failed.iter().cloned().collect(),
-            ..called("openat", calls)
-        };
+        fn open(depth: u64, calls: u64, failed: &[(String, u64)]) -> CallCount {
+            CallCount {
+                class: Class {
+                    depth: Some(depth),
+                    ..Class::default()
+                },
+                errors: failed.iter().cloned().collect(),
+                ..called("openat", calls)
+            }
+        }
+
         let calls = vec![
             open(1, 20, &[]),
             open(4, 90, &[("ENOENT".to_string(), 60)]),

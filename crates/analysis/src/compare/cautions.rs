@@ -130,8 +130,10 @@ fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
 }
 
 fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {
-    let of = |info: &&ColumnInfo| info.host.taxes.iter().map(|tax| tax.kind.clone()).collect();
-    let kinds: Vec<BTreeSet<String>> = infos.iter().map(of).collect();
+    let kinds: Vec<BTreeSet<String>> = infos
+        .iter()
+        .map(|info| info.host.taxes.iter().map(|tax| tax.kind.clone()).collect())
+        .collect();
     let differ = kinds.iter().any(|own| *own != kinds[0]);
     differ.then_some(Caution::TaxesDiffer { kinds })
 }
@@ -189,13 +191,15 @@ fn environments(infos: &[&ColumnInfo]) -> Vec<Caution> {
     let mut found = Vec::new();
     for name in names {
         for (fact, of) in ENVIRONMENT_FACTS {
-            let own = |info: &&ColumnInfo| {
-                info.environments
-                    .iter()
-                    .find(|own| own.name == *name)
-                    .and_then(of)
-            };
-            let values: Vec<Option<String>> = infos.iter().map(own).collect();
+            let values: Vec<Option<String>> = infos
+                .iter()
+                .map(|info| {
+                    info.environments
+                        .iter()
+                        .find(|own| own.name == *name)
+                        .and_then(of)
+                })
+                .collect();
             let known: BTreeSet<&String> = values.iter().flatten().collect();
             if known.len() > 1 {
                 found.push(Caution::EnvironmentDiffers {
@@ -215,40 +219,51 @@ fn mitigations(infos: &[&ColumnInfo]) -> Option<Caution> {
         .filter(|(_, info)| info.is_measured())
         .map(|(column, info)| (column, info.host.mitigations.iter().collect()))
         .collect();
-    let everywhere = |mitigation: &&String| told.iter().all(|(_, own)| own.contains(mitigation));
-    let lacking = |(column, own): &(usize, BTreeSet<&String>)| {
-        let own = own.iter().filter(|one| !everywhere(one));
-        (*column, own.map(ToString::to_string).collect())
-    };
-    let own: Vec<(usize, Vec<String>)> = told.iter().map(lacking).collect();
+    let own: Vec<(usize, Vec<String>)> = told
+        .iter()
+        .map(|(column, own)| {
+            let own = own
+                .iter()
+                .filter(|one| !told.iter().all(|(_, told)| told.contains(*one)));
+            (*column, own.map(ToString::to_string).collect())
+        })
+        .collect();
     let differ = own.iter().any(|(_, own)| !own.is_empty());
     differ.then_some(Caution::Mitigations { own })
 }
 
 fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Option<Caution> {
-    let is_unknown = |row: &&ComparedRow| {
-        let verdicts = row.verdicts.iter().enumerate();
-        let mut compared = verdicts.filter(|(_, verdict)| verdict.ratio().is_some());
-        compared.any(|(i, _)| {
-            let both = row.cells[i].as_ref().zip(row.cells[baseline].as_ref());
-            both.is_some_and(|(cell, base)| work(cell, base) == Work::Unknown)
+    let unknown = rows
+        .iter()
+        .filter(|row| {
+            let verdicts = row.verdicts.iter().enumerate();
+            let mut compared = verdicts.filter(|(_, verdict)| verdict.ratio().is_some());
+            compared.any(|(i, _)| {
+                let both = row.cells[i].as_ref().zip(row.cells[baseline].as_ref());
+                both.is_some_and(|(cell, base)| work(cell, base) == Work::Unknown)
+            })
         })
-    };
-    let unknown = rows.iter().filter(is_unknown).count();
-    (unknown > 0).then(|| Caution::EntriesUnknown {
-        rows: unknown,
-        columns: without_entries(columns, rows),
-    })
+        .count();
+    if unknown > 0 {
+        Some(Caution::EntriesUnknown {
+            rows: unknown,
+            columns: without_entries(columns, rows),
+        })
+    } else {
+        None
+    }
 }
 
 fn without_entries(columns: usize, rows: &[ComparedRow]) -> Vec<usize> {
-    let lacks = |column: &usize| {
-        let mut cells = rows.iter().filter_map(|row| row.cells[*column].as_ref());
-        cells.any(|cell| {
-            cell.entries.is_none() && (cell.cost_ns().is_some() || cell.instructions().is_some())
+    (0..columns)
+        .filter(|column| {
+            let mut cells = rows.iter().filter_map(|row| row.cells[*column].as_ref());
+            cells.any(|cell| {
+                cell.entries.is_none()
+                    && (cell.cost_ns().is_some() || cell.instructions().is_some())
+            })
         })
-    };
-    (0..columns).filter(lacks).collect()
+        .collect()
 }
 
 fn other_code(rows: &[ComparedRow]) -> Option<Caution> {
@@ -263,6 +278,10 @@ fn other_unit(rows: &[ComparedRow]) -> Option<Caution> {
     let mixed = rows
         .iter()
         .filter(|row| row.verdicts.contains(&Verdict::OtherUnit));
-    let name = |row: &ComparedRow| format!("{} ({})", row.key, row.key.environment);
-    some(mixed.map(name).collect()).map(|rows| Caution::OtherUnit { rows })
+    some(
+        mixed
+            .map(|row| format!("{} ({})", row.key, row.key.environment))
+            .collect(),
+    )
+    .map(|rows| Caution::OtherUnit { rows })
 }

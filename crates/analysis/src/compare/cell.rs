@@ -34,10 +34,11 @@ impl Cell {
             asked: record.role == Role::Asked,
             figure: shown.figure.clone(),
             runs,
-            entries: record
-                .entries
-                .clone()
-                .filter(|_| record.entries_status == EntriesStatus::Verified),
+            entries: if record.entries_status == EntriesStatus::Verified {
+                record.entries.clone()
+            } else {
+                None
+            },
             depends_on_history: shown.depends_on_history(),
             is_traced: shown.is_traced(),
         }

@@ -71,18 +71,21 @@ impl Column {
         }
         let panels: Vec<Panel> = run.runs().map(Panel::of).collect();
         let launches = |index: usize| -> Vec<Option<Launches>> {
-            let of = |(one, panel): (&Run, &Panel)| launches(one.records.get(index)?, panel);
-            run.runs().zip(&panels).map(of).collect()
-        };
-        let row = |(i, record): (usize, &Record)| {
-            Some(Cell::of(record, shown.get(&record.case)?, launches(i)))
+            run.runs()
+                .zip(&panels)
+                .map(|(one, panel)| launches(one.records.get(index)?, panel))
+                .collect()
         };
         let (asked, others): (Vec<_>, Vec<_>) = run
             .records
             .iter()
             .enumerate()
             .partition(|(_, r)| r.role == Role::Asked);
-        let rows = asked.into_iter().chain(others).filter_map(row).collect();
+        let rows = asked
+            .into_iter()
+            .chain(others)
+            .filter_map(|(i, record)| Some(Cell::of(record, shown.get(&record.case)?, launches(i))))
+            .collect();
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
         let panel = panels.into_iter().map(|panel| panel.costs_ns).collect();
         let derived = summary.derived.clone();
@@ -104,11 +107,9 @@ impl Column {
     }
 
     pub(super) fn operation(&self, operation: &str) -> Option<&Cell> {
-        let is_it = |row: &&Cell| row.case.is_plain(operation);
-        let native = |row: &&Cell| row.case.environment == "native";
-        let rows = || self.rows.iter().filter(is_it);
+        let rows = || self.rows.iter().filter(|row| row.case.is_plain(operation));
         rows()
-            .find(native)
+            .find(|row| row.case.environment == "native")
             .or_else(|| rows().find(|row| row.instructions().is_none()))
     }
 }
@@ -147,6 +148,8 @@ impl ColumnInfo {
 fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
     // How far cold costs scatter from run to run is not known, and it is far: no verdict.
     let is_cold = record.case.cold().is_some_and(|bytes| bytes > 0);
-    let known = Some(record).filter(|_| !is_cold)?;
-    summary::launches(known, panel)
+    if is_cold {
+        return None;
+    }
+    summary::launches(record, panel)
 }

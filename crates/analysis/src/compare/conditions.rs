@@ -52,7 +52,11 @@ pub const CONDITIONS: [Condition; 29] = [
     }),
     ("C library", |info| text(&info.host.libc)),
     ("probe compiler", |info| {
-        Some(Known::Text(info.tool.compiler.clone())).filter(|_| info.is_measured())
+        if info.is_measured() {
+            Some(Known::Text(info.tool.compiler.clone()))
+        } else {
+            None
+        }
     }),
     ("file system", |info| text(&info.host.file_system)),
     ("user", |info| text(&info.host.user)),
@@ -70,10 +74,18 @@ pub const CONDITIONS: [Condition; 29] = [
     }),
     ("time for measuring", |info| {
         let given = info.whole_s.unwrap_or(info.budget_s);
-        Some(Known::Seconds(given)).filter(|_| info.is_measured())
+        if info.is_measured() {
+            Some(Known::Seconds(given))
+        } else {
+            None
+        }
     }),
     ("target precision", |info| {
-        Some(Known::Percent(info.precision_percent)).filter(|_| info.is_measured())
+        if info.is_measured() {
+            Some(Known::Percent(info.precision_percent))
+        } else {
+            None
+        }
     }),
 ];
 
@@ -91,11 +103,16 @@ fn text(value: &Option<String>) -> Option<Known> {
 
 /// For a measured run a missing value means that there is none, not that it is unknown.
 fn text_or_none(info: &ColumnInfo, value: &Option<String>) -> Option<Known> {
-    info.is_measured()
-        .then(|| Known::Text(value.clone().unwrap_or_default()))
+    if !info.is_measured() {
+        return None;
+    }
+    Some(Known::Text(value.clone().unwrap_or_default()))
 }
 
 fn joined(parts: [&Option<String>; 2]) -> Option<Known> {
     let parts: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
-    (!parts.is_empty()).then(|| Known::Text(parts.join(" ")))
+    if parts.is_empty() {
+        return None;
+    }
+    Some(Known::Text(parts.join(" ")))
 }

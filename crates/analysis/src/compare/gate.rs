@@ -91,20 +91,22 @@ impl Gate {
             let work = both(cell(column), cell(baseline)).map(|(own, base)| work(own, base));
             self.found(work, ratio(&row.verdicts[column]))
         };
-        let of_row = |row: &ComparedRow| -> Vec<GatedRow> {
-            let columns = (0..row.cells.len()).filter(|column| *column != baseline);
-            columns
-                .map(|column| GatedRow {
-                    key: row.key.clone(),
-                    column,
-                    found: found(row, column),
-                })
-                .collect()
-        };
         Gated {
             limit: self.limit,
             entries: self.entries,
-            rows: rows.iter().flat_map(of_row).collect(),
+            rows: rows
+                .iter()
+                .flat_map(|row: &ComparedRow| -> Vec<GatedRow> {
+                    let columns = (0..row.cells.len()).filter(|column| *column != baseline);
+                    columns
+                        .map(|column| GatedRow {
+                            key: row.key.clone(),
+                            column,
+                            found: found(row, column),
+                        })
+                        .collect()
+                })
+                .collect(),
         }
     }
 
@@ -186,10 +188,11 @@ mod tests {
 
     /// What the gate says of an operation that took 100 us before.
     fn of(gate: Gate, ns: u64) -> Found {
-        let side = |ns| {
+        fn side(ns: u64) -> Vec<model::Record> {
             let reference = record("id.getppid", 100_000);
             vec![entering("file.stat", ns, &[("stat", 1.0)]), reference]
-        };
+        }
+
         let mut comparison = compared(side(100_000), side(ns));
         comparison.gate(&gate);
         comparison.gate.unwrap().rows[0].found.clone()
@@ -214,6 +217,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_judged() {
+        fn not_judged(reason: NotJudged) -> Found {
+            Found::NotJudged { reason }
+        }
+
         let of = RatioOf::Instructions { difference: 0.0 };
         let same = Ratio {
             ratio: 1.0,
@@ -224,7 +231,6 @@ mod tests {
         };
         let unknown = |gate: Gate| gate.found(Some(Work::Unknown), Ok(&same));
         assert_eq!(unknown(LIMIT), Found::Passed);
-        let not_judged = |reason| Found::NotJudged { reason };
         assert_eq!(unknown(MORE), not_judged(NotJudged::EntriesUnknown));
         assert_eq!(MORE.found(None, Ok(&same)), not_judged(NotJudged::Missing));
     }

@@ -8,7 +8,7 @@ use crate::derive::DerivedRow;
 use crate::summary::{Instructions, RowFigure, combined, derived_over};
 use indexmap::IndexMap;
 use model::{Case, Failure};
-use stats::{Deviation, Launches};
+use stats::Launches;
 
 impl Column {
     /// Rows are in the order of the first file that has them, the asked ones first. `None` without columns.
@@ -20,11 +20,10 @@ impl Column {
             .iter()
             .flat_map(|column| column.panel.clone())
             .collect();
-        let by_degrees = |a: &Deviation, b: &Deviation| a.degrees.total_cmp(&b.degrees);
         let machine = columns
             .iter()
             .map(|column| column.machine)
-            .max_by(by_degrees)?;
+            .max_by(|a, b| a.degrees.total_cmp(&b.degrees))?;
         let counts: Vec<usize> = columns.iter().map(|column| column.info.runs).collect();
         for (index, column) in columns.into_iter().enumerate() {
             for row in column.rows {
@@ -53,12 +52,9 @@ impl Column {
 
 fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
     let first = &columns.first()?.info;
-    let differs = |of: fn(&ColumnInfo) -> Option<super::Known>| {
-        columns.iter().any(|c| of(&c.info) != of(first))
-    };
     let mixed = CONDITIONS
         .iter()
-        .filter(|(_, of)| differs(*of))
+        .filter(|(_, of)| columns.iter().any(|c| (*of)(&c.info) != (*of)(first)))
         .map(|(fact, _)| *fact)
         .collect();
     let mut warnings = Vec::new();
@@ -68,11 +64,10 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
         }
     }
     let labels = first.labels.clone().into_iter();
-    let is_common = |(key, text): &(String, String)| {
-        columns.iter().all(|c| c.info.labels.get(key) == Some(text))
-    };
     Some(ColumnInfo {
-        labels: labels.filter(is_common).collect(),
+        labels: labels
+            .filter(|(key, text)| columns.iter().all(|c| c.info.labels.get(key) == Some(text)))
+            .collect(),
         label: label.to_string(),
         complete: columns.iter().all(|column| column.info.complete),
         runs: columns.iter().map(|column| column.info.runs).sum(),
@@ -140,31 +135,40 @@ mod tests {
 
     /// 20 earlier runs agreed within 0.1%.
     fn side(label: &str, costs: &[u64]) -> Column {
-        let one = |ns: &u64| {
-            let known = with(record("file.stat", *ns), |m| {
-                m.earlier = [1.0, 1.001, 0.999, 1.001, 0.999].repeat(4)
-            });
-            let mut run = run(vec![known, record("id.getppid", 100_000)]);
-            (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.2), Some(20));
-            Column::new("", &run)
-        };
-        Column::group(label, costs.iter().map(one).collect()).unwrap()
+        Column::group(
+            label,
+            costs
+                .iter()
+                .map(|ns| {
+                    let known = with(record("file.stat", *ns), |m| {
+                        m.earlier = [1.0, 1.001, 0.999, 1.001, 0.999].repeat(4)
+                    });
+                    let mut run = run(vec![known, record("id.getppid", 100_000)]);
+                    (run.host.run_scatter_percent, run.host.run_scatter_runs) =
+                        (Some(0.2), Some(20));
+                    Column::new("", &run)
+                })
+                .collect(),
+        )
+        .unwrap()
     }
 
     /// What differs between sessions is in all runs of a side.
     #[test]
     fn several_runs_a_side_show_less_than_one_by_what_they_share() {
-        let old = [100_000, 100_200, 99_900, 100_100, 99_800];
-        let new = [103_000, 103_100, 102_900, 103_200, 102_800];
-        let judged = |old: &[u64], new: &[u64]| {
-            compare(&[side("old", old), side("new", new)], &Options::default()).rows[0].verdicts[1]
-                .clone()
-        };
-        assert_eq!(judged(&old, &new).mark(), Some(Mark::Slower));
-        let half = |old: &[u64], new: &[u64]| {
+        fn half(old: &[u64], new: &[u64]) -> f64 {
             let (low, high) = judged(old, new).low_high().unwrap();
             (high / low).ln() / 2.0
-        };
+        }
+
+        fn judged(old: &[u64], new: &[u64]) -> crate::compare::Verdict {
+            compare(&[side("old", old), side("new", new)], &Options::default()).rows[0].verdicts[1]
+                .clone()
+        }
+
+        let old = [100_000, 100_200, 99_900, 100_100, 99_800];
+        let new = [103_000, 103_100, 102_900, 103_200, 102_800];
+        assert_eq!(judged(&old, &new).mark(), Some(Mark::Slower));
         let (five, one) = (half(&old, &new), half(&old[..1], &new[..1]));
         assert!(
             five < one && five > 0.6 * one && one < 0.015,
@@ -186,11 +190,15 @@ mod tests {
 
     #[test]
     fn other_work_within_a_side_has_no_cost() {
-        let of = |entries: &[(&str, f64)]| column("", vec![entering("file.stat", 100, entries)]);
-        let beside_stat = |other: &[(&str, f64)]| {
+        fn beside_stat(other: &[(&str, f64)]) -> Cell {
             let group = Column::group("x", vec![of(&[("stat", 1.0)]), of(other)]);
             group.unwrap().rows.swap_remove(0)
-        };
+        }
+
+        fn of(entries: &[(&str, f64)]) -> Column {
+            column("", vec![entering("file.stat", 100, entries)])
+        }
+
         let row = beside_stat(&[("open", 1.0), ("close", 1.0)]);
         assert!(row.figure.is_err() && row.runs.is_empty());
         assert!(beside_stat(&[("newfstatat", 1.0)]).figure.is_ok());

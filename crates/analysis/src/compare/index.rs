@@ -108,12 +108,13 @@ impl Index {
         if let Some(row) = exact.and_then(|bucket| bucket.rest(column, is_it).first().copied()) {
             return Ok(Found::Exact(row));
         }
-        let with = |part: &Part| {
-            self.buckets
-                .get(&(name, part.clone()))
-                .map_or(0, |bucket| bucket.rows.len())
-        };
-        let rarest = values(&case.params).min_by_key(with).unwrap_or(Part::Name);
+        let rarest = values(&case.params)
+            .min_by_key(|part| {
+                self.buckets
+                    .get(&(name, part.clone()))
+                    .map_or(0, |bucket| bucket.rows.len())
+            })
+            .unwrap_or(Part::Name);
         let rows = self
             .buckets
             .get_mut(&(name, rarest))

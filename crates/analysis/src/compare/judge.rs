@@ -14,7 +14,8 @@ use stats::{BetweenRuns, Finding, Quantity, findings};
 pub fn judge(
     rows: &mut [ComparedRow],
     sides: &[Sides],
-    (columns, baseline): (&[Column], usize),
+    columns: &[Column],
+    baseline: usize,
     margin: f64,
 ) {
     rows.iter_mut()
@@ -24,7 +25,7 @@ pub fn judge(
             rows.iter_mut()
                 .for_each(|row| row.verdicts[column] = Verdict::Baseline);
         } else {
-            judge_column(rows, &sides[column], (column, baseline), yardstick, margin);
+            judge_column(rows, &sides[column], column, baseline, yardstick, margin);
         }
     }
 }
@@ -32,7 +33,8 @@ pub fn judge(
 fn judge_column(
     rows: &mut [ComparedRow],
     sides: &Sides,
-    (column, baseline): (usize, usize),
+    column: usize,
+    baseline: usize,
     yardstick: Option<f64>,
     margin: f64,
 ) {
@@ -61,14 +63,16 @@ fn verdict(
     yardstick: Option<f64>,
     margin: f64,
 ) -> (Verdict, Option<BetweenRuns>) {
+    fn divisible(quantity: Quantity) -> bool {
+        quantity.unit == Unit::Instructions || Nanos(quantity.value).is_cost()
+    }
+
     let (Some(own), Some(other)) = (cell.quantity(), base.quantity()) else {
         return (Verdict::Missing, None);
     };
     if own.unit != other.unit {
         return (Verdict::OtherUnit, None);
     }
-    let divisible =
-        |quantity: Quantity| quantity.unit == Unit::Instructions || Nanos(quantity.value).is_cost();
     if !(divisible(own) && divisible(other)) {
         return (Verdict::Missing, None);
     }
@@ -161,7 +165,10 @@ pub(super) fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
 
 /// The ratio of the reference call in each column; `None` if the column or the baseline lacks it.
 fn yardsticks(columns: &[Column], baseline: usize) -> Vec<Option<f64>> {
-    let cost = |column: &Column| column.reference().and_then(|row| row.cost_ns());
+    fn cost(column: &Column) -> Option<f64> {
+        column.reference().and_then(|row| row.cost_ns())
+    }
+
     let base = columns.get(baseline).and_then(cost);
     columns
         .iter()
@@ -217,24 +224,23 @@ pub enum RowVisibility {
 }
 
 pub fn visibility(row: &ComparedRow, margin: f64) -> RowVisibility {
-    let of_verdict = |verdict: &Verdict| match verdict {
-        Verdict::DifferentWork(_) => Some(RowVisibility::Shown),
-        Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => {
-            Some(RowVisibility::Shown)
-        }
-        Verdict::OneFigure { .. } => Some(RowVisibility::Equal),
-        refused if refused.is_refused() => Some(RowVisibility::NotKnown),
-        Verdict::Ratio(ratio) => Some(match ratio.mark {
-            Mark::Equal => RowVisibility::Equal,
-            Mark::NotKnown => RowVisibility::NotKnown,
-            _ => RowVisibility::Shown,
-        }),
-        Verdict::OtherUnit => Some(RowVisibility::Shown),
-        _ => None,
-    };
     row.verdicts
         .iter()
-        .filter_map(of_verdict)
+        .filter_map(|verdict| match verdict {
+            Verdict::DifferentWork(_) => Some(RowVisibility::Shown),
+            Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => {
+                Some(RowVisibility::Shown)
+            }
+            Verdict::OneFigure { .. } => Some(RowVisibility::Equal),
+            refused if refused.is_refused() => Some(RowVisibility::NotKnown),
+            Verdict::Ratio(ratio) => Some(match ratio.mark {
+                Mark::Equal => RowVisibility::Equal,
+                Mark::NotKnown => RowVisibility::NotKnown,
+                _ => RowVisibility::Shown,
+            }),
+            Verdict::OtherUnit => Some(RowVisibility::Shown),
+            _ => None,
+        })
         .max()
         .unwrap_or(RowVisibility::Shown)
 }

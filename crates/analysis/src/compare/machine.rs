@@ -71,7 +71,11 @@ impl<'a> Sides<'a> {
         let kernel = &PANEL[PANEL_IN_USER_MODE..];
         let is_relative = change.is_some_and(|change| change.rows_are_relative);
         Sides {
-            kernel: yardstick(kernel, FEWEST_MEMBERS).filter(|_| is_relative),
+            kernel: if is_relative {
+                yardstick(kernel, FEWEST_MEMBERS)
+            } else {
+                None
+            },
             user: yardstick(&[SPIN], 1),
             change,
             ..unknown
@@ -86,11 +90,10 @@ impl<'a> Sides<'a> {
         } else {
             &self.kernel
         };
-        let fits = |yardstick: &&Yardstick| {
+        let Some(Yardstick { shifts, control }) = yardstick.as_ref().filter(|yardstick| {
             let [own_shifts, base_shifts] = &yardstick.shifts;
             (own_shifts.len(), base_shifts.len()) == (own.runs.len(), base.runs.len())
-        };
-        let Some(Yardstick { shifts, control }) = yardstick.as_ref().filter(fits) else {
+        }) else {
             return self.as_measured(&own.runs, &base.runs);
         };
         let member = PANEL
@@ -105,14 +108,15 @@ impl<'a> Sides<'a> {
         own: &[Option<Launches>],
         base: &[Option<Launches>],
     ) -> Option<BetweenRuns> {
-        let [own_column, base_column] = self.columns;
-        let both = |column: &Column, runs: &[Option<Launches>]| {
+        fn both(column: &Column, runs: &[Option<Launches>]) -> Option<[Side; 2]> {
             let shifts = own_shifts(column, runs);
             Some([
                 case(runs, &shifts)?,
                 Side::of_machine(&shifts, column.machine),
             ])
-        };
+        }
+
+        let [own_column, base_column] = self.columns;
         Some(BetweenRuns::of(
             &both(own_column, own)?,
             &both(base_column, base)?,
@@ -135,11 +139,10 @@ fn unit<'a>(mut runs: impl Iterator<Item = &'a Launches>) -> (&'static [&'static
 }
 
 fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
-    let shift = |run: usize| slower_ln.get(run).copied().unwrap_or(0.0);
     let known: Vec<_> = runs
         .iter()
         .enumerate()
-        .filter_map(|(i, run)| Some((run.clone()?, shift(i))))
+        .filter_map(|(i, run)| Some((run.clone()?, slower_ln.get(i).copied().unwrap_or(0.0))))
         .collect();
     Side::of_case(&known)
 }
@@ -148,21 +151,26 @@ fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
 fn control(own: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
     let operations = &PANEL[PANEL_IN_USER_MODE..];
     let [own_shifts, base_shifts] = shifts(own, base, operations, FEWEST_MEMBERS)?;
-    let member = |(number, operation): (usize, &&str)| {
-        let (new, old) = (own.operation(operation)?, base.operation(operation)?);
-        let sides = (
-            case(&new.runs, &own_shifts)?,
-            case(&old.runs, &base_shifts)?,
-        );
-        Some((PANEL_IN_USER_MODE + number, sides.0, sides.1))
-    };
-    let members = operations.iter().enumerate().filter_map(member);
+    let members = operations
+        .iter()
+        .enumerate()
+        .filter_map(|(number, operation)| {
+            let (new, old) = (own.operation(operation)?, base.operation(operation)?);
+            let sides = (
+                case(&new.runs, &own_shifts)?,
+                case(&old.runs, &base_shifts)?,
+            );
+            Some((PANEL_IN_USER_MODE + number, sides.0, sides.1))
+        });
     Some(Control::new(members, moved_ln))
 }
 
 fn same_machine(own: &Column, base: &Column) -> bool {
+    fn facts(host: &'_ model::Host) -> [Option<String>; 3] {
+        [host.name.clone(), host.cpu.clone(), host.kernel.clone()]
+    }
+
     let (own, base) = (&own.info.host, &base.info.host);
-    let facts = |host: &'_ model::Host| [host.name.clone(), host.cpu.clone(), host.kernel.clone()];
     facts(own) == facts(base)
 }
 
@@ -180,17 +188,22 @@ fn shifts(
 
 /// Logarithms by operation and run, of operations that all runs have.
 fn members(own: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<Vec<f64>> {
-    let costs = |operation: &&str| -> Option<Vec<f64>> {
-        own.iter()
-            .chain(base)
-            .map(|run| run.get(*operation).map(|ns| ns.ln()))
-            .collect()
-    };
-    operations.iter().filter_map(costs).collect()
+    operations
+        .iter()
+        .filter_map(|operation: &&str| -> Option<Vec<f64>> {
+            own.iter()
+                .chain(base)
+                .map(|run| run.get(*operation).map(|ns| ns.ln()))
+                .collect()
+        })
+        .collect()
 }
 
 fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<MachineChange> {
-    let side = |column: &Column, shifts: &[f64]| [Side::of_machine(shifts, column.machine)];
+    fn side(column: &Column, shifts: &[f64]) -> [Side; 1] {
+        [Side::of_machine(shifts, column.machine)]
+    }
+
     let found = BetweenRuns::of(&side(own, &shifts[0]), &side(base, &shifts[1]));
     let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
     let part = |operations: &[&str]| {
@@ -214,11 +227,17 @@ fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<Machine
 
 /// Over the first `own` runs, and the rest.
 fn mean_ratio(members: &[Vec<f64>], own: usize) -> Option<f64> {
-    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
-    let of = |logs: &Vec<f64>| mean(&logs[..own]) - mean(&logs[own..]);
-    (members.len() >= FEWEST_MEMBERS / 2)
-        .then(|| stats::median(members.iter().map(of).collect()))?
-        .map(f64::exp)
+    fn mean(logs: &[f64]) -> f64 {
+        logs.iter().sum::<f64>() / logs.len() as f64
+    }
+
+    if members.len() < FEWEST_MEMBERS / 2 {
+        return None;
+    }
+    let ratios = members
+        .iter()
+        .map(|logs| mean(&logs[..own]) - mean(&logs[own..]));
+    stats::median(ratios.collect()).map(f64::exp)
 }
 
 #[cfg(test)]
@@ -230,11 +249,10 @@ mod tests {
     use model::fixtures::{self, record};
 
     fn with(ns: u64, kernel: f64, other: u64) -> Vec<Record> {
-        let of = |(i, operation): (usize, &&str)| {
+        let panel = PANEL.iter().enumerate().map(|(i, operation)| {
             let times = if i < PANEL_IN_USER_MODE { 1.0 } else { kernel };
             record(operation, (ns as f64 * times) as u64)
-        };
-        let panel = PANEL.iter().enumerate().map(of);
+        });
         let records = panel.chain([record("file.stat", other)]);
         records
             .map(|record| fixtures::with(record, |m| m.earlier = vec![1.0; 19]))

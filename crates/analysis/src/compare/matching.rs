@@ -106,8 +106,9 @@ impl Rows {
     ) -> Option<usize> {
         let rows = &self.rows;
         let is_free = |i: usize| rows[i].cells[column].is_none();
-        let is_it = |i: usize| is_free(i) && rows[i].key.params == *params;
-        let candidates = match self.index.find(case, params, column, is_free, is_it) {
+        let candidates = match self.index.find(case, params, column, is_free, |i| {
+            is_free(i) && rows[i].key.params == *params
+        }) {
             Ok(Found::Exact(row)) => return Some(row),
             Ok(Found::Candidates(rows)) => rows,
             Err(TooMany) => {
@@ -119,7 +120,11 @@ impl Rows {
             .iter()
             .copied()
             .filter(|i| is_free(*i) && agree(&rows[*i].key, case, params));
-        near.next().filter(|_| near.next().is_none())
+        let nearest = near.next()?;
+        if near.next().is_some() {
+            return None;
+        }
+        Some(nearest)
     }
 }
 
@@ -144,12 +149,13 @@ mod tests {
     use model::fixtures::{in_environment, named, pairs, record, with_params};
 
     fn names(rows: &[ComparedRow]) -> Vec<String> {
-        let there = |row: &ComparedRow| {
+        fn there(row: &ComparedRow) -> String {
             row.cells
                 .iter()
                 .map(|c| if c.is_some() { 'x' } else { '-' })
                 .collect::<String>()
-        };
+        }
+
         rows.iter()
             .map(|row| format!("{} {}", row.key, there(row)))
             .collect()
@@ -157,7 +163,10 @@ mod tests {
 
     #[test]
     fn rows_meet_by_label_environment_and_parameters() {
-        let lstat = |params: &[(&str, u64)]| with_params(params, record("file.lstat", 100));
+        fn lstat(params: &[(&str, u64)]) -> model::Record {
+            with_params(params, record("file.lstat", 100))
+        }
+
         let mut default = lstat(&[]);
         default.case.defaults = pairs(&[("depth", 1)]);
         let a = vec![default, lstat(&[("depth", 8)]), record("id.umask", 90)];

@@ -6,18 +6,21 @@ use std::collections::BTreeSet;
 
 /// `None` if a column has several, or all have the same.
 pub fn apart(columns: &[Column], selection: &Selection) -> Option<Vec<String>> {
-    let own = |column: &Column| {
-        let rows = column
-            .rows
-            .iter()
-            .filter(|row| row.asked && selection.takes(&row.case));
-        let found: BTreeSet<&String> = rows.map(|row| &row.case.environment).collect();
-        found
-            .first()
-            .filter(|_| found.len() == 1)
-            .map(ToString::to_string)
-    };
-    let found: Vec<String> = columns.iter().map(own).collect::<Option<_>>()?;
+    let found: Vec<String> = columns
+        .iter()
+        .map(|column| {
+            let rows = column
+                .rows
+                .iter()
+                .filter(|row| row.asked && selection.takes(&row.case));
+            let found: BTreeSet<&String> = rows.map(|row| &row.case.environment).collect();
+            if found.len() == 1 {
+                found.first().map(ToString::to_string)
+            } else {
+                None
+            }
+        })
+        .collect::<Option<_>>()?;
     found
         .iter()
         .any(|environment| *environment != found[0])
@@ -53,7 +56,10 @@ mod tests {
 
     #[test]
     fn what_stands_in_one_file_is_not_mixed() {
-        let both = || vec![within("native", 100), within("seccomp", 200)];
+        fn both() -> Vec<Record> {
+            vec![within("native", 100), within("seccomp", 200)]
+        }
+
         assert_eq!(
             rows(&beside(vec![both(), vec![within("m32", 100)]])),
             [1, 1, 1]
@@ -65,7 +71,11 @@ mod tests {
     /// What an environment adds to every system call is in the panel too, and not the machine.
     #[test]
     fn the_machine_is_not_told_from_what_the_environment_adds() {
-        let file = |environment: &str, ns: u64| {
+        fn change(environment: &str) -> Option<MachineChange> {
+            beside(vec![file("native", 100_000), file(environment, 120_000)]).machine[1]
+        }
+
+        fn file(environment: &str, ns: u64) -> Vec<Record> {
             let panel = PANEL.iter().map(|id| Record {
                 role: Role::Baseline,
                 ..in_environment(environment, record(id, ns))
@@ -73,10 +83,8 @@ mod tests {
             panel
                 .chain([within(environment, ns)])
                 .collect::<Vec<Record>>()
-        };
-        let change = |environment: &str| -> Option<MachineChange> {
-            beside(vec![file("native", 100_000), file(environment, 120_000)]).machine[1]
-        };
+        }
+
         assert!(change("native").is_some() && change("seccomp").is_none());
     }
 }

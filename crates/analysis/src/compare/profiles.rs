@@ -34,10 +34,9 @@ impl ProfileColumn {
         let usage = profile.repeats.iter().map(|run| &run.usage);
         let sections = profile.repeats.iter().map(|run| &run.sections);
         let sections = [&profile.sections].into_iter().chain(sections);
-        let names = |run: &Vec<Section>| run.iter().map(|section| section.name.clone()).collect();
         let names = sections
             .clone()
-            .map(names)
+            .map(|run| run.iter().map(|section| section.name.clone()).collect())
             .reduce(|all: BTreeSet<_>, run| &all & &run);
         let info = ProfileInfo {
             label: label.to_string(),
@@ -63,7 +62,10 @@ impl ProfileColumn {
             sections: self.sections.iter().cloned().collect(),
             ..self.info.clone()
         };
-        (!self.sections.is_empty()).then(|| ProfileColumn {
+        if self.sections.is_empty() {
+            return None;
+        }
+        Some(ProfileColumn {
             info,
             runs: self.section_runs.clone(),
             ..self.clone()
@@ -92,14 +94,18 @@ impl ProfileColumn {
 
     /// Of one call, or of those that `takes` wants.
     pub(super) fn counts(&self, call: Option<&str>, takes: impl Fn(&str) -> bool) -> Counts {
-        let is_it = |name: &str| call.is_some() || takes(name);
-        let sum = |run| {
-            rows_of(run, call)
-                .filter(|((name, _), _)| is_it(name))
-                .map(|(_, count)| count)
-                .sum()
-        };
-        Counts::of(&self.runs.iter().map(sum).collect::<Vec<_>>())
+        Counts::of(
+            &self
+                .runs
+                .iter()
+                .map(|run| {
+                    rows_of(run, call)
+                        .filter(|((name, _), _)| call.is_some() || takes(name))
+                        .map(|(_, count)| count)
+                        .sum()
+                })
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// Processes or programs that were started, over the runs; 0 if that is not known.
@@ -168,9 +174,11 @@ pub fn compare_profiles(
     ProfileComparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
-        total: by_section
-            .is_none()
-            .then(|| row(columns, baseline, None, &takes)),
+        total: if by_section.is_none() {
+            Some(row(columns, baseline, None, &takes))
+        } else {
+            None
+        },
         rows,
         left_out: 0,
         gate: None,
@@ -248,21 +256,25 @@ fn row(
 ) -> ProfileRow {
     let is_it = |name: &str| call.map_or_else(|| takes(name), |call| call == name);
     let parts: Vec<_> = columns.iter().map(|column| column.parts(call)).collect();
-    let grew = |own: &Parts| grown_parts(own, &parts[baseline], &is_it);
-    let fell = |own: &Parts| {
-        grown_parts(&parts[baseline], own, &is_it)
-            .into_iter()
-            .map(Part::reversed)
-            .collect()
-    };
     ProfileRow {
         call: call.unwrap_or(TOTAL).to_string(),
         counts: columns
             .iter()
             .map(|column| column.counts(call, takes))
             .collect(),
-        grew: parts.iter().map(grew).collect(),
-        fell: parts.iter().map(fell).collect(),
+        grew: parts
+            .iter()
+            .map(|own| grown_parts(own, &parts[baseline], &is_it))
+            .collect(),
+        fell: parts
+            .iter()
+            .map(|own| {
+                grown_parts(&parts[baseline], own, &is_it)
+                    .into_iter()
+                    .map(Part::reversed)
+                    .collect()
+            })
+            .collect(),
     }
 }
 
@@ -322,11 +334,15 @@ impl ProfileRow {
 
     /// Whether every pair of runs differs.
     fn differs(&self, baseline: usize, margin: f64) -> bool {
-        let apart = |(_, own, base): (_, Span, Span)| {
-            own.least as f64 > base.allowed(margin) || base.least as f64 > own.allowed(margin)
-        };
         let mut columns = 0..self.counts.len();
-        columns.any(|column| self.pairs(column, baseline).into_iter().any(apart))
+        columns.any(|column| {
+            self.pairs(column, baseline)
+                .into_iter()
+                .any(|(_, own, base)| {
+                    own.least as f64 > base.allowed(margin)
+                        || base.least as f64 > own.allowed(margin)
+                })
+        })
     }
 
     /// Each count of the column with the baseline's.
@@ -365,20 +381,23 @@ impl ProfileComparison {
         let columns: Vec<usize> = (0..self.columns.len())
             .filter(|column| *column != self.baseline)
             .collect();
-        let of_row = |row: &ProfileRow| -> Vec<ProfileGatedRow> {
-            let found = |column: &usize| row.found(*column, self.baseline, limit);
-            let judged = |column: &usize| ProfileGatedRow {
-                call: row.call.clone(),
-                column: *column,
-                found: found(column),
-            };
-            columns.iter().map(judged).collect()
-        };
-        let is_judged = |row: &&ProfileRow| {
-            let of_section = row.call.rsplit_once(": ");
-            of_section.is_none_or(|(_, call)| !MEMORY.contains(&call))
-        };
-        let rows = self.all_rows().filter(is_judged).flat_map(of_row).collect();
+        let rows = self
+            .all_rows()
+            .filter(|row| {
+                let of_section = row.call.rsplit_once(": ");
+                of_section.is_none_or(|(_, call)| !MEMORY.contains(&call))
+            })
+            .flat_map(|row: &ProfileRow| -> Vec<ProfileGatedRow> {
+                columns
+                    .iter()
+                    .map(|column| ProfileGatedRow {
+                        call: row.call.clone(),
+                        column: *column,
+                        found: row.found(*column, self.baseline, limit),
+                    })
+                    .collect()
+            })
+            .collect();
         self.gate = Some(ProfileGated { limit, rows });
     }
 
@@ -477,12 +496,16 @@ mod tests {
 
     #[test]
     fn counts_that_vary_are_judged_by_their_ranges() {
-        let of = |each: &[u64]| {
+        fn failed(old: &[u64], new: &[u64]) -> bool {
+            gated(&[of(old), of(new)], 0.0).contains(&true)
+        }
+
+        fn of(each: &[u64]) -> ProfileColumn {
             let runs: Vec<[CallCount; 1]> =
                 each.iter().map(|calls| [called("futex", *calls)]).collect();
             column(&runs.iter().map(|run| &run[..]).collect::<Vec<_>>())
-        };
-        let failed = |old: &[u64], new: &[u64]| gated(&[of(old), of(new)], 0.0).contains(&true);
+        }
+
         assert!(!failed(&[10, 14, 12], &[13, 16, 17]), "they overlap");
         assert!(
             !failed(&[10, 14, 12], &[17, 18, 18]),

@@ -8,7 +8,6 @@ mod net;
 mod versus;
 
 use super::profiles::Span;
-use super::verdict::Ratio;
 pub use cause::{Cause, CauseOf};
 use model::{Contender, InEnvironment, JsonDocument, Race, TimedRun};
 use net::{Net, in_seconds, is_divided, net};
@@ -160,6 +159,10 @@ pub fn race(race: &Race, margin: f64) -> RaceFound {
     found
 }
 
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 fn result(all: &[Contender], own: &Contender) -> RaceResult {
     let of = |value: fn(&TimedRun) -> u64| seconds_of(&own.runs, value);
     let accounted = if own.is_accounted() {
@@ -167,9 +170,14 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
     } else {
         &[]
     };
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let is_divided = own.is_accounted() && is_divided(own);
-    let divided = |value| is_divided.then(|| mean(&of(value)));
+    let divided = |value| {
+        if is_divided {
+            Some(mean(&of(value)))
+        } else {
+            None
+        }
+    };
     let times = of(|run| run.wall_ns);
     let average = mean(&times);
     let squares: f64 = times.iter().map(|time| (time - average).powi(2)).sum();
@@ -183,7 +191,11 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
             .as_ref()
             .map(|there| inside(there, net(all, own))),
         mean: average,
-        stddev: (times.len() > 1).then(|| (squares / (times.len() as f64 - 1.0)).sqrt()),
+        stddev: if times.len() > 1 {
+            Some((squares / (times.len() as f64 - 1.0)).sqrt())
+        } else {
+            None
+        },
         median: median(times.clone()).unwrap_or(f64::NAN),
         trimmed_mean: end(0),
         low: end(1),
@@ -239,7 +251,7 @@ fn changed(all: &[Contender], own: &Contender, times: &[f64]) -> Option<Changed>
         .filter_map(|block| median(block.to_vec()))
         .map(f64::ln)
         .collect();
-    let at = |block: usize| {
+    let all = change_points(&blocks).into_iter().filter_map(|block| {
         let rounds = block * length;
         let sides =
             |times: &[f64]| [&times[..rounds], &times[rounds..]].map(|side| median(side.to_vec()));
@@ -254,8 +266,7 @@ fn changed(all: &[Contender], own: &Contender, times: &[f64]) -> Option<Changed>
             .abs()
             .min((is? / was?).ln().abs());
         (size > LASTING.ln()).then_some((size, found))
-    };
-    let all = change_points(&blocks).into_iter().filter_map(at);
+    });
     all.max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, found)| found)
 }
@@ -305,13 +316,14 @@ impl RaceFound {
     }
 
     pub fn grown(&self, limit: f64) -> Vec<usize> {
-        let grown = |versus: &&Versus| {
-            let is_above = |wall: Ratio| wall.mark.is_worse() && wall.low > 1.0 + limit;
-            !self.results[versus.head].control && versus.wall.is_some_and(is_above)
-        };
         self.versus
             .iter()
-            .filter(grown)
+            .filter(|versus| {
+                !self.results[versus.head].control
+                    && versus
+                        .wall
+                        .is_some_and(|wall| wall.mark.is_worse() && wall.low > 1.0 + limit)
+            })
             .map(|versus| versus.head)
             .collect()
     }
@@ -348,15 +360,7 @@ mod tests {
     use model::fixtures::profile;
     use std::collections::BTreeSet;
 
-    fn contender((base, is_control): (Option<usize>, bool), wall_ms: &[u64]) -> Contender {
-        let run = |ms: &u64| TimedRun {
-            wall_ns: ms * 1_000_000,
-            user_ns: 1_000_000,
-            system_ns: 1_000_000,
-            peak_rss_kib: 4096,
-            faults: 100,
-            status: 0,
-        };
+    fn contender(base: Option<usize>, is_control: bool, wall_ms: &[u64]) -> Contender {
         Contender {
             command: "x".into(),
             parameters: BTreeMap::new(),
@@ -364,7 +368,17 @@ mod tests {
             is_control,
             environment: None,
             left_running: BTreeSet::new(),
-            runs: wall_ms.iter().map(run).collect(),
+            runs: wall_ms
+                .iter()
+                .map(|ms| TimedRun {
+                    wall_ns: ms * 1_000_000,
+                    user_ns: 1_000_000,
+                    system_ns: 1_000_000,
+                    peak_rss_kib: 4096,
+                    faults: 100,
+                    status: 0,
+                })
+                .collect(),
             counted: Ok(profile(Vec::new())),
         }
     }
@@ -377,9 +391,9 @@ mod tests {
         let both = Race {
             complete: true,
             contenders: vec![
-                contender((None, false), old),
-                contender((Some(0), false), new),
-                contender((Some(0), true), again),
+                contender(None, false, old),
+                contender(Some(0), false, new),
+                contender(Some(0), true, again),
             ],
             ..Race::default()
         };
@@ -442,10 +456,10 @@ mod tests {
                     is_accounted: true,
                     has_others: false,
                     first: None,
-                    empty: contender((None, false), &empty).runs,
+                    empty: contender(None, false, &empty).runs,
                 }),
                 base: if name == "native" { None } else { Some(0) },
-                ..contender((None, false), wall_ms)
+                ..contender(None, false, wall_ms)
             }
         });
         let both = Race {
@@ -507,7 +521,7 @@ mod tests {
     #[test]
     fn user_mode_is_told_from_the_kernel_by_enough_ticks() {
         for (runs, ms, user) in [(100, 2, None), (4, 20, None), (5, 20, Some(0.02))] {
-            let mut own = contender((None, false), &vec![100; runs]);
+            let mut own = contender(None, false, &vec![100; runs]);
             for run in &mut own.runs {
                 (run.user_ns, run.system_ns) = (ms * 1_000_000, ms * 1_000_000);
             }

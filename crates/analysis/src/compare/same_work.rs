@@ -33,7 +33,7 @@ fn equal(a: f64, b: f64) -> bool {
 
 /// Calls that are hardly ever made do not count.
 pub fn is_same(a: &Entries, b: &Entries) -> bool {
-    let sorted = |entries: &Entries| {
+    fn sorted(entries: &Entries) -> Vec<f64> {
         let mut counts: Vec<f64> = entries
             .iter()
             .map(|(_, count)| count)
@@ -41,19 +41,21 @@ pub fn is_same(a: &Entries, b: &Entries) -> bool {
             .collect();
         counts.sort_by(f64::total_cmp);
         counts
-    };
+    }
+
     let (a, b) = (sorted(a), sorted(b));
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| equal(*a, *b))
 }
 
 fn difference(own: &Entries, base: &Entries) -> Difference {
-    let unlike = |a: &Entries, b: &Entries| -> Entries {
+    fn unlike(a: &Entries, b: &Entries) -> Entries {
         let kept = a
             .iter()
             .filter(|(name, count)| *count > EQUAL && !equal(*count, b.get(name)));
         kept.map(|(name, count)| (name.to_string(), count))
             .collect()
-    };
+    }
+
     Difference {
         own: unlike(own, base),
         base: unlike(base, own),
@@ -81,12 +83,13 @@ mod tests {
 
     #[test]
     fn of_other_work_only_what_differs_is_kept() {
-        let differs = |own: &[(&str, f64)], base: &[(&str, f64)]| {
+        fn differs(own: &[(&str, f64)], base: &[(&str, f64)]) -> Work {
             Work::Different(Difference {
                 own: pairs(own),
                 base: pairs(base),
             })
-        };
+        }
+
         let (open, stat) = (("openat", 1.0), ("fstat", 1.0));
         let (once, twice) = (("read", 1.0), ("read", 2.0));
         assert_eq!(of(&[open], &[]), differs(&[open], &[]));

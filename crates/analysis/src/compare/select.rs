@@ -43,9 +43,11 @@ impl StudyCases {
             if self.place(case.label(), case.language.as_ref()).is_some() {
                 continue;
             }
-            let is_it =
-                |own: &&Case| own.operation == case.operation && own.language == case.language;
-            if let Some(own) = self.cases.iter().find(is_it) {
+            if let Some(own) = self
+                .cases
+                .iter()
+                .find(|own| own.operation == case.operation && own.language == case.language)
+            {
                 record.case.name = own.name.clone();
             }
         }
@@ -53,15 +55,19 @@ impl StudyCases {
     }
 
     fn place(&self, label: &str, language: Option<&String>) -> Option<usize> {
-        let is_it = |case: &Case| case.label() == label && case.language.as_ref() == language;
-        let case = self.cases.iter().position(is_it);
+        let case = self
+            .cases
+            .iter()
+            .position(|case| case.label() == label && case.language.as_ref() == language);
         let area = label.split('.').next().unwrap_or_default();
-        let takes = |pattern: &Pattern| pattern.matches_id(label) || pattern.text() == area;
         let pattern = || {
-            self.patterns
-                .iter()
-                .position(takes)
-                .filter(|_| language.is_none())
+            if language.is_none() {
+                self.patterns
+                    .iter()
+                    .position(|pattern| pattern.matches_id(label) || pattern.text() == area)
+            } else {
+                None
+            }
         };
         case.or_else(|| Some(self.cases.len() + pattern()?))
     }
@@ -73,8 +79,11 @@ impl Selection {
             .study
             .as_ref()
             .is_none_or(|study| study.place(case.label(), case.language.as_ref()).is_some());
-        let texts = || [case.label(), case.operation.as_str(), area(case)];
-        let matches = |pattern: &Pattern| texts().iter().any(|text| pattern.matches_id(text));
+        let matches = |pattern: &Pattern| {
+            [case.label(), case.operation.as_str(), area(case)]
+                .iter()
+                .any(|text| pattern.matches_id(text))
+        };
         of_study && (self.only.is_empty() || self.only.iter().any(matches))
     }
 
@@ -93,13 +102,14 @@ impl Selection {
 }
 
 pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
-    let ratio = |row: &ComparedRow| {
+    fn ratio(row: &ComparedRow) -> f64 {
         let ratios = row
             .verdicts
             .iter()
             .filter_map(|verdict| verdict.ranked_ratio());
         ratios.max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
-    };
+    }
+
     let cost = |row: &ComparedRow| row.cells.get(baseline)?.as_ref()?.quantity();
     match order {
         Order::Asked => {}

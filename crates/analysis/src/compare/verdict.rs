@@ -182,7 +182,10 @@ impl Verdict {
 
     /// `None` where it says nothing about a change.
     pub fn ranked_ratio(&self) -> Option<f64> {
-        self.ratio().filter(|_| !self.is_refused())
+        if self.is_refused() {
+            return None;
+        }
+        self.ratio()
     }
 
     pub fn relative(&self) -> Option<f64> {

@@ -13,10 +13,14 @@ const SIDES: [&str; 2] = ["divisor", "dividend"];
 
 /// The divisor is the first column.
 pub fn within(column: &Column, options: &Options) -> Comparison {
-    let is_shown = |row: &&DerivedRow| {
-        row.combination == Combination::Ratio && options.selection.takes_derived(&row.name, &row.of)
-    };
-    let ratios: Vec<&DerivedRow> = column.derived.iter().filter(is_shown).collect();
+    let ratios: Vec<&DerivedRow> = column
+        .derived
+        .iter()
+        .filter(|row| {
+            row.combination == Combination::Ratio
+                && options.selection.takes_derived(&row.name, &row.of)
+        })
+        .collect();
     let of_all = |side: usize| {
         let first = ratios.first().map(|row| row.of[side].as_str());
         first.filter(|first| ratios.iter().all(|row| row.of[side] == *first))
@@ -45,6 +49,10 @@ pub fn within(column: &Column, options: &Options) -> Comparison {
 }
 
 fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow> {
+    fn cell(row: Option<&Cell>) -> Option<Box<Cell>> {
+        row.map(|row| Box::new(row.clone()))
+    }
+
     let of = |label: &String| -> Option<&Cell> {
         column.rows.iter().find(|row| {
             let case = &row.case;
@@ -61,7 +69,6 @@ fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow
         language: None,
         ..Key::of(case)
     };
-    let cell = |row: Option<&Cell>| row.map(|row| Box::new(row.clone()));
     Some(ComparedRow {
         key,
         operation: case.operation.clone(),
@@ -101,10 +108,13 @@ mod tests {
     use model::{Derived, Record, Unit};
     use stats::Ranged;
 
-    fn judged((value, low, high): (f64, f64, f64), own: f64, gate: Gate) -> (Option<Mark>, Found) {
-        let side = |name: &str, entries: f64| -> Record {
+    fn judged(range: (f64, f64, f64), own: f64, gate: Gate) -> (Option<Mark>, Found) {
+        let (value, low, high) = range;
+
+        fn side(name: &str, entries: f64) -> Record {
             counted(named(name, "file.stat", 100), &[("openat", entries)])
-        };
+        }
+
         let mut column = Column::new("x", &run(vec![side("head", own), side("base", 10.0)]));
         let of = ["head".into(), "base".into()];
         let derived = Derived {

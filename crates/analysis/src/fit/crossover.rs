@@ -86,11 +86,12 @@ fn faster(order: Ordering, a: usize, b: usize) -> usize {
 
 /// By value, whether the first is slower; `Equal` where that is not certain.
 fn orders(a: &[Point], b: &[Point]) -> Vec<(u64, Ordering)> {
-    let order_at = |a: &Point| {
-        let same = b.binary_search_by_key(&a.value, |b| b.value).ok()?;
-        Some((a.value, order(a, b.get(same)?)?))
-    };
-    a.iter().filter_map(order_at).collect()
+    a.iter()
+        .filter_map(|a| {
+            let same = b.binary_search_by_key(&a.value, |b| b.value).ok()?;
+            Some((a.value, order(a, b.get(same)?)?))
+        })
+        .collect()
 }
 
 /// Paired round by round where both have rounds; otherwise the ratio of the two published costs. The next run must find the same
@@ -147,28 +148,28 @@ mod tests {
 
     #[test]
     fn crossings_are_between_measured_values_where_the_order_is_certain() {
-        let noise = Noise {
-            seed: 7,
-            share: 0.01,
-        };
-        let wave = |x: u64| {
+        fn wave(x: u64) -> f64 {
             if (100..10_000).contains(&x) {
                 50.0
             } else {
                 200.0
             }
+        }
+
+        let noise = Noise {
+            seed: 7,
+            share: 0.01,
         };
         assert_eq!(
             crossings(&wave, noise),
             [(1, (64, 128)), (0, (8192, 16384))]
         );
         // It crosses at 50, beside which 64 is too near to be certain with that much noise.
-        let near = |x: u64| 90.0 + x as f64 / 5.0;
         let noisy = Noise {
             seed: 7,
             share: 0.2,
         };
-        let [(0, (below, above))] = crossings(&near, noisy)[..] else {
+        let [(0, (below, above))] = crossings(&|x| 90.0 + x as f64 / 5.0, noisy)[..] else {
             panic!()
         };
         assert!(below < 32 && above > 64, "{below} and {above}");
@@ -176,7 +177,10 @@ mod tests {
 
     #[test]
     fn one_is_always_faster_or_it_is_not_known() {
-        let of = |other: f64, launches| overtaking(&|_| other, Noise::NONE, launches);
+        fn of(other: f64, launches: usize) -> Overtaking {
+            overtaking(&|_| other, Noise::NONE, launches)
+        }
+
         assert_eq!(of(200.0, 7), Overtaking::AlwaysFaster(0));
         assert_eq!(of(50.0, 7), Overtaking::AlwaysFaster(1));
         assert_eq!(of(100.1, 7), Overtaking::Unresolved);

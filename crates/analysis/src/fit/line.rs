@@ -40,10 +40,11 @@ pub fn fit(points: &[Point]) -> Option<CostLine> {
         fixed: coefficient(&known, shares.iter().map(|share| share.0)),
         per_unit: coefficient(&known, shares.iter().map(|share| share.1)),
     };
-    let is_near = |(value, cost): &(f64, &PointCost)| {
-        (cost.ns / (line.fixed.ns + line.per_unit.ns * value) - 1.0).abs() <= FARTHEST
-    };
-    (known.len() >= FEWEST && known.iter().all(is_near)).then_some(line)
+    (known.len() >= FEWEST
+        && known.iter().all(|(value, cost)| {
+            (cost.ns / (line.fixed.ns + line.per_unit.ns * value) - 1.0).abs() <= FARTHEST
+        }))
+    .then_some(line)
 }
 
 /// How much the fixed cost and that per unit change with each cost.
@@ -84,7 +85,7 @@ fn coefficient(points: &[(f64, &PointCost)], shares: impl Iterator<Item = f64>) 
         .map(|own| own.sqrt().hypot(ns * machine));
     Coefficient {
         ns,
-        next_run: half.map(|half| Interval::of_95_percent((ns - half, ns + half))),
+        next_run: half.map(|half| Interval::of_95_percent(ns - half, ns + half)),
     }
 }
 
@@ -119,23 +120,28 @@ mod tests {
             |line: &CostLine| line.fixed,
             |line: &CostLine| line.per_unit,
         ] {
-            let holds = |pair: &&[CostLine]| {
-                let (low, high) = which(&pair[0]).next_run.unwrap().ends();
-                (low..=high).contains(&which(&pair[1]).ns)
-            };
-            let held = lines.windows(2).filter(holds).count();
+            let held = lines
+                .windows(2)
+                .filter(|pair| {
+                    let (low, high) = which(&pair[0]).next_run.unwrap().ends();
+                    (low..=high).contains(&which(&pair[1]).ns)
+                })
+                .count();
             assert!(held >= 190, "{held} of {RUNS}");
         }
     }
 
     #[test]
     fn costs_that_are_not_on_a_line_have_none() {
+        fn one_off(x: u64) -> f64 {
+            (150.0 + 0.03 * x as f64) * if x == 1024 { 1.3 } else { 1.0 }
+        }
+
         let line = |cost: &dyn Fn(u64) -> f64| line(cost, Noise::NONE);
         let straight = line(&|x| 150.0 + 0.03 * x as f64).unwrap();
         assert!((straight.fixed.ns - 150.0).abs() < 0.01, "{straight:?}");
         assert!((straight.per_unit.ns - 0.03).abs() < 1e-5, "{straight:?}");
         assert_eq!(line(&|x| if x < 4096 { 150.0 } else { 2000.0 }), None);
-        let one_off = |x| (150.0 + 0.03 * x as f64) * if x == 1024 { 1.3 } else { 1.0 };
         assert_eq!(line(&one_off), None);
         let two: Strategy = ("io.read", &[1, 2], &|x| x as f64 + 100.0);
         assert_eq!(fitted(two, Noise::NONE), None);

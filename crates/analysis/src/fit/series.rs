@@ -107,8 +107,11 @@ pub fn series<'a>(run: &'a Run, summary: &Summary) -> Vec<Series<'a>> {
     let sets = Sets([RandomState::new(), RandomState::new()]);
     let mut groups: IndexMap<Key, Vec<(u64, Shown)>> = IndexMap::new();
     // Fits are of times.
-    let timed = |(record, _): &Shown| record.outcome.counted().is_none();
-    for shown in run.asked().zip(&summary.rows).filter(timed) {
+    for shown in run
+        .asked()
+        .zip(&summary.rows)
+        .filter(|(record, _)| record.outcome.counted().is_none())
+    {
         for (key, value) in keys(&shown.0.case, &sets) {
             let group = groups.entry(key).or_default();
             if group.last().is_none_or(|(last, _)| *last != value) {
@@ -151,7 +154,9 @@ fn one_series<'a>(
 ) -> Option<Series<'a>> {
     group.sort_by_key(|(value, _)| *value);
     group.dedup_by_key(|(value, _)| *value);
-    let (_, (first, _)) = group.first().filter(|_| group.len() >= 2)?;
+    let [(_, (first, _)), _, ..] = &group[..] else {
+        return None;
+    };
     let mut case = first.case.clone();
     case.params.remove(key.parameter);
     case.defaults.remove(key.parameter);
@@ -169,7 +174,10 @@ fn one_series<'a>(
 
 impl PointCost {
     fn new(cost: &RowCost) -> Option<PointCost> {
-        cost.median.is_cost().then(|| PointCost {
+        if !cost.median.is_cost() {
+            return None;
+        }
+        Some(PointCost {
             ns: cost.median.0,
             interval: cost.interval,
             next_run: NextRun::new(cost),

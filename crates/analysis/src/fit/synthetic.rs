@@ -48,17 +48,19 @@ const BLOCKS: usize = 3;
 fn measurement(cost: f64, blocks: usize, share: f64, rng: &mut ChaCha8Rng) -> Measurement {
     const ITERATIONS: u64 = 1_000_000;
     let mut draw = |share: f64| 1.0 + share * (rng.random::<f64>() + rng.random::<f64>() - 1.0);
-    let mut block = |index: usize| {
-        let common = draw(share / 2.0);
-        let batch = |_| vec![(cost * common * draw(share) * ITERATIONS as f64) as u64];
-        Block {
-            launch: (index / BLOCKS) as u32,
-            slots: (0..5).map(batch).collect(),
-        }
-    };
     Measurement {
         iterations: ITERATIONS,
-        blocks: (0..blocks).map(&mut block).collect(),
+        blocks: (0..blocks)
+            .map(&mut |index| {
+                let common = draw(share / 2.0);
+                Block {
+                    launch: (index / BLOCKS) as u32,
+                    slots: (0..5)
+                        .map(|_| vec![(cost * common * draw(share) * ITERATIONS as f64) as u64])
+                        .collect(),
+                }
+            })
+            .collect(),
         ..Measurement::default()
     }
 }

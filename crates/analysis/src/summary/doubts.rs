@@ -121,17 +121,21 @@ mod tests {
 
     #[test]
     fn instructions_and_not_the_time_show_that_a_body_was_folded() {
-        let with = |language: Option<&str>, instructions, ns: u64| {
+        fn with(language: Option<&str>, instructions: Option<f64>, ns: u64) -> Option<Warning> {
+            fn samples(record: &Record) -> Option<Estimate> {
+                stats::estimate(record.outcome.measurement().unwrap())
+            }
+
             let mut record = varying("1+1", |block| ns + block % 2);
             record.case.language = language.map(str::to_string);
             record.instructions = instructions;
-            let samples = |record: &Record| stats::estimate(record.outcome.measurement().unwrap());
             let empty = EmptyLoop {
                 estimate: samples(&varying("call.empty_loop", |block| 300 + block % 2)).unwrap(),
                 instructions: Some(3.0),
             };
             below_empty_loop(&record, &samples(&record).unwrap(), &empty)
-        };
+        }
+
         assert_eq!(with(Some("c"), Some(3.02), 360), Some(Warning::FoldedBody));
         assert_eq!(
             with(Some("c"), Some(4.0), 300),
@@ -145,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_lost_cpu_is_reported_only_with_cpu_accounting() {
-        let with = |user_ns, system_ns| {
+        fn with(user_ns: u64, system_ns: u64) -> Option<f64> {
             let cpu = CpuTime {
                 user_ns,
                 system_ns,
@@ -158,7 +162,8 @@ mod tests {
                 },
                 false,
             )
-        };
+        }
+
         assert_eq!(with(0, 0), None);
         assert_eq!(with(u64::MAX, u64::MAX), None);
         assert_eq!(with(1_000_000, 0), Some(0.001));

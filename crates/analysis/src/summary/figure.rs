@@ -120,7 +120,10 @@ mod tests {
 
     #[test]
     fn runs_are_counted_together() {
-        let one = |each: &[u64]| run(vec![instructions("file.stat", "linux-a", each)]);
+        fn one(each: &[u64]) -> Run {
+            run(vec![instructions("file.stat", "linux-a", each)])
+        }
+
         let whole = Run {
             repeats: vec![one(&[110]), one(&[90, 91])],
             ..one(&[100])

@@ -118,12 +118,19 @@ fn checked(calls: &SingleCalls) -> Result<Latency, NoLatency> {
 }
 
 fn latency(calls: &SingleCalls) -> Latency {
+    fn count(part: &Option<Histogram>) -> Option<u64> {
+        part.as_ref().map(Histogram::count)
+    }
+
     let parts: Vec<&Histogram> = [&calls.preempted, &calls.interrupted]
         .into_iter()
         .flatten()
         .collect();
-    let rest = (!parts.is_empty()).then(|| without(&calls.all, &parts));
-    let count = |part: &Option<Histogram>| part.as_ref().map(Histogram::count);
+    let rest = if parts.is_empty() {
+        None
+    } else {
+        Some(without(&calls.all, &parts))
+    };
     Latency {
         timer: calls.timer,
         tick: calls.tick,

@@ -3,7 +3,7 @@
 use super::{Summary, Versus};
 use indexmap::IndexMap;
 use itertools::Itertools;
-use model::{Case, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Run, Unit};
+use model::{Case, Counted, Entries, Host, Outcome, Record, Run, Unit};
 use stats::Ranged;
 use std::collections::HashMap;
 
@@ -36,8 +36,6 @@ impl<'a> Pairs<'a> {
                 .find(|(_, own)| **own == unit)
                 .map(|(name, _)| *name)
         };
-        let machine =
-            |facts: &'a EnvironmentFacts| Some((facts.name.as_str(), facts.host.as_deref()?));
         Pairs {
             records: run
                 .records
@@ -48,7 +46,11 @@ impl<'a> Pairs<'a> {
                 .iter()
                 .filter_map(|(name, unit)| Some((*name, first(*unit)?)))
                 .collect(),
-            machines: run.environments.iter().filter_map(machine).collect(),
+            machines: run
+                .environments
+                .iter()
+                .filter_map(|facts| Some((facts.name.as_str(), facts.host.as_deref()?)))
+                .collect(),
         }
     }
 
@@ -63,8 +65,10 @@ impl<'a> Pairs<'a> {
             environment: base.to_string(),
             ..case.clone()
         })?;
-        let same_work = !differ(record.entries.as_ref(), partner.entries.as_ref());
-        same_work.then(|| versus(record, partner))?
+        if differ(record.entries.as_ref(), partner.entries.as_ref()) {
+            return None;
+        }
+        versus(record, partner)
     }
 }
 
@@ -125,12 +129,13 @@ mod tests {
     /// Both sides drift by 40% over the run, which a ratio of medians would show in its interval.
     #[test]
     fn environments_are_paired_with_the_first() {
-        let sides = |by: u64| {
+        fn sides(by: u64) -> Vec<Record> {
             vec![
                 record("native", 1.0, |i| 1000 + 40 * i),
                 record("/b", 1.0, |i| by * (1000 + 40 * i)),
             ]
-        };
+        }
+
         let rows = summarize(&run(sides(2))).rows;
         let versus = rows[1].versus.as_ref().unwrap();
         let (low, high) = versus.ratio.low_high.unwrap();

@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 pub fn from_figures(summary: &mut Summary) {
-    let rows = || summary.rows.iter().chain(&summary.baselines);
-    let by_case: HashMap<Case, f64> = figures(rows(), |row| row.case.clone());
+    let by_case: HashMap<Case, f64> =
+        figures(summary.rows.iter().chain(&summary.baselines), |row| {
+            row.case.clone()
+        });
     for row in summary.rows.iter_mut().chain(&mut summary.baselines) {
         let own = row.quantity();
         let Some((versus, own)) = row.versus.as_mut().zip(own) else {
@@ -90,15 +92,14 @@ mod tests {
             varying("b", "native", [100, 300, 300]),
             varying("a", "filter", [150, 400, 400]),
         ];
-        let combine = |combination| Derived {
-            name: "d".into(),
-            combination,
-            of: ["b".to_string(), "a".to_string()],
-        };
         let mut run = run(records);
         run.study = Some(StudyView {
             derived: [Combination::Ratio, Combination::Difference]
-                .map(combine)
+                .map(|combination| Derived {
+                    name: "d".into(),
+                    combination,
+                    of: ["b".to_string(), "a".to_string()],
+                })
                 .into(),
             ..StudyView::default()
         });

@@ -12,12 +12,16 @@ use stats::{Interval, OverRuns, Ranged, Side};
 use std::mem::discriminant;
 
 pub fn summarize(run: &Run) -> Summary {
-    let one = |one: &Run| {
-        let mut summary = summarize_one(one, run.study.as_ref());
-        pairs::pair(&mut summary, one);
-        summary
-    };
-    let mut whole = together(run, run.runs().map(one).collect());
+    let mut whole = together(
+        run,
+        run.runs()
+            .map(|one| {
+                let mut summary = summarize_one(one, run.study.as_ref());
+                pairs::pair(&mut summary, one);
+                summary
+            })
+            .collect(),
+    );
     quotients::from_figures(&mut whole);
     whole
 }
@@ -49,13 +53,16 @@ fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
             whole.warnings.push(warning.clone());
         }
     }
-    let start = |run: &Run| RunStart {
-        started_unix_s: run.started_unix_s,
-        seed: run.plan.seed,
-        elapsed_s: run.elapsed_s,
-    };
     Summary {
-        repeats: run.repeats.iter().map(start).collect(),
+        repeats: run
+            .repeats
+            .iter()
+            .map(|run| RunStart {
+                started_unix_s: run.started_unix_s,
+                seed: run.plan.seed,
+                elapsed_s: run.elapsed_s,
+            })
+            .collect(),
         ..whole
     }
 }
@@ -77,11 +84,12 @@ fn rows_together(
 }
 
 fn row_together(runs: &[Row], target_percent: f64) -> Row {
-    let ln = |row: &Row| {
+    fn ln(row: &Row) -> Option<f64> {
         row.cost()
             .filter(|cost| cost.median.is_cost())
             .map(|cost| cost.median.0.ln())
-    };
+    }
+
     let ln_medians: Vec<f64> = runs.iter().map(|row| ln(row).unwrap_or(f64::NAN)).collect();
     let over = OverRuns::from_logs(&ln_medians);
     let costs: Vec<(RowCost, f64)> = runs
@@ -123,16 +131,19 @@ fn versus(runs: &[Row]) -> Option<Versus> {
 /// `parts` are costs of one run or of several, each with its number of runs; medians are NaN for a run without one. The
 /// interval is that over runs; for fewer than three, the smallest that holds those of all parts.
 pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost> {
+    fn empty(part: &RowCost) -> Option<f64> {
+        Some((part.median - part.net?).0)
+    }
+
     let (first, _) = parts.first()?;
     let Some(mean) = stats::mean_log(ln_medians) else {
         return Some(*first);
     };
     let over_runs = OverRuns::from_logs(ln_medians)
         .low_high
-        .map(Interval::of_95_percent);
+        .map(|(low, high)| Interval::of_95_percent(low, high));
     let median = Nanos(mean.exp());
     let moves = moves(parts);
-    let empty = |part: &RowCost| Some((part.median - part.net?).0);
     Some(RowCost {
         median,
         best: parts
@@ -164,8 +175,13 @@ fn cold_over_warm(parts: &[(RowCost, f64)]) -> Option<Ranged> {
 
 fn relative(parts: &[(RowCost, f64)], moves: Option<Moves>) -> Option<Relative> {
     let in_user_mode = parts.first()?.0.relative?.in_user_mode;
-    let own = |part: &RowCost| part.relative.filter(|own| own.in_user_mode == in_user_mode);
-    let value = mean_of(parts, |part| Some(own(part)?.value))?;
+    let value = mean_of(parts, |part| {
+        Some(
+            part.relative
+                .filter(|own| own.in_user_mode == in_user_mode)?
+                .value,
+        )
+    })?;
     Some(Relative {
         value,
         in_user_mode,
@@ -183,15 +199,14 @@ fn moves(parts: &[(RowCost, f64)]) -> Option<Moves> {
         .collect::<Option<_>>()?;
     let first = &parts.first()?.0;
     let in_user_mode = first.relative.map(|own| own.in_user_mode);
-    let ln_machine = |(part, _): &(RowCost, f64)| {
-        let own = part
-            .relative
-            .filter(|own| Some(own.in_user_mode) == in_user_mode)?;
-        Some((part.median.0 / own.value).ln())
-    };
     let slower_ln = parts
         .iter()
-        .map(ln_machine)
+        .map(|(part, _)| {
+            let own = part
+                .relative
+                .filter(|own| Some(own.in_user_mode) == in_user_mode)?;
+            Some((part.median.0 / own.value).ln())
+        })
         .collect::<Option<Vec<f64>>>()
         .unwrap_or_default();
     Some(Moves {
@@ -210,15 +225,14 @@ fn mean_of(parts: &[(RowCost, f64)], of: impl Fn(&RowCost) -> Option<f64>) -> Op
 }
 
 fn hull(intervals: impl Iterator<Item = Option<Interval>>) -> Option<Interval> {
-    let join = |a: Interval, b: Interval| Interval {
-        low: a.low.min(b.low),
-        high: a.high.max(b.high),
-        level: a.level.min(b.level),
-    };
     intervals
         .collect::<Option<Vec<Interval>>>()?
         .into_iter()
-        .reduce(join)
+        .reduce(|a, b| Interval {
+            low: a.low.min(b.low),
+            high: a.high.max(b.high),
+            level: a.level.min(b.level),
+        })
 }
 
 /// One of each kind. What is said of an interval is said of the one that is shown.
@@ -230,22 +244,25 @@ fn warnings(
 ) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for warning in runs.iter().flat_map(|row| &row.warnings) {
-        let same = |other: &Warning| match warning {
-            Warning::Recorded { .. } | Warning::Unverified { .. } => other == warning,
-            _ => discriminant(other) == discriminant(warning),
-        };
         let of_interval = matches!(
             warning,
             Warning::TooFewBlocks { .. } | Warning::TargetNotMet { .. }
         );
         let replaced = of_interval && over.low_high.is_some();
-        if !replaced && !found.iter().any(same) {
+        if !replaced
+            && !found.iter().any(|other| match warning {
+                Warning::Recorded { .. } | Warning::Unverified { .. } => other == warning,
+                _ => discriminant(other) == discriminant(warning),
+            })
+        {
             found.push(warning.clone());
         }
     }
-    let reached = cost
-        .filter(|_| over.low_high.is_some())
-        .and_then(RowCost::half_width_percent);
+    let reached = if over.low_high.is_some() {
+        cost.and_then(RowCost::half_width_percent)
+    } else {
+        None
+    };
     let missed = reached.filter(|reached| *reached > target_percent);
     found.extend(missed.map(|reached_percent| Warning::TargetNotMet {
         target_percent,
@@ -272,28 +289,32 @@ pub fn derived_over(runs: impl Iterator<Item = Vec<DerivedRow>>) -> Vec<DerivedR
             .1
             .extend(value);
     }
-    let over =
-        |(row, values): (DerivedRow, Vec<Ranged>)| match combined_ratio(row.combination, &values) {
-            Some(value) => DerivedRow {
-                value: Ok(value),
-                ..row
+    rows.into_values()
+        .map(
+            |(row, values)| match combined_ratio(row.combination, &values) {
+                Some(value) => DerivedRow {
+                    value: Ok(value),
+                    ..row
+                },
+                None => row,
             },
-            None => row,
-        };
-    rows.into_values().map(over).collect()
+        )
+        .collect()
 }
 
 /// The mean, of a ratio on the logarithmic scale. Intervals are as those of costs.
 fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
     let is_ratio = combination == Combination::Ratio;
-    let there = |value: f64| if is_ratio { value.ln() } else { value };
     let back = |value: f64| if is_ratio { value.exp() } else { value };
-    let values: Vec<f64> = runs.iter().map(|run| there(run.value)).collect();
+    let values: Vec<f64> = runs
+        .iter()
+        .map(|run| if is_ratio { run.value.ln() } else { run.value })
+        .collect();
     let value = back(stats::mean_log(&values)?);
-    let within = hull(
-        runs.iter()
-            .map(|run| run.low_high.map(Interval::of_95_percent)),
-    )
+    let within = hull(runs.iter().map(|run| {
+        run.low_high
+            .map(|(low, high)| Interval::of_95_percent(low, high))
+    }))
     .map(Interval::ends);
     let over = stats::mean_interval(&values).map(|(low, high)| (back(low), back(high)));
     Some(Ranged {

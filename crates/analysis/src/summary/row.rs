@@ -48,8 +48,6 @@ impl Summary {
     }
 
     pub fn unit(&self, environment: &str) -> Unit {
-        let counted =
-            |row: &&Row| row.case.environment == environment && row.instructions().is_some();
         let facts = || {
             self.environments
                 .iter()
@@ -59,7 +57,7 @@ impl Summary {
             .rows
             .iter()
             .chain(&self.baselines)
-            .any(|row| counted(&row))
+            .any(|row| row.case.environment == environment && row.instructions().is_some())
         {
             Unit::Instructions
         } else {

@@ -1,7 +1,7 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
 use super::warning::FEW_CALM;
-use model::{Case, Measurement, PANEL, PANEL_IN_USER_MODE, Record, Run, SPIN};
+use model::{Case, Measurement, PANEL, PANEL_IN_USER_MODE, Run, SPIN};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{BETWEEN_RUNS, Calm, Deviation, FEWEST_MEMBERS, Launches, Side};
@@ -46,15 +46,15 @@ pub struct Panel<'a> {
 impl<'a> Panel<'a> {
     pub fn of(run: &'a Run) -> Panel<'a> {
         let environment = environment(run);
-        let member = |operation: &&str| {
-            let is_it =
-                |r: &&Record| r.case.is_plain(operation) && r.case.environment == environment;
-            run.records
-                .iter()
-                .filter(is_it)
-                .find_map(|record| Some((&record.case, record.outcome.measurement()?)))
-        };
-        let members: Vec<(&Case, &Measurement)> = PANEL.iter().filter_map(member).collect();
+        let members: Vec<(&Case, &Measurement)> = PANEL
+            .iter()
+            .filter_map(|operation| {
+                run.records
+                    .iter()
+                    .filter(|r| r.case.is_plain(operation) && r.case.environment == environment)
+                    .find_map(|record| Some((&record.case, record.outcome.measurement()?)))
+            })
+            .collect();
         let measurements: Vec<&Measurement> = members.iter().map(|(_, m)| *m).collect();
         let calm = Calm::by_panel(&measurements);
         let levels: BTreeMap<String, Launches> = members
@@ -105,7 +105,11 @@ impl<'a> Panel<'a> {
     /// Geometric mean of the members' costs in nanoseconds; `None` with too few members.
     pub fn mean_ns(&self) -> Option<f64> {
         let costs = &self.costs_ns;
-        stats::geometric_mean(costs.values().copied()).filter(|_| costs.len() >= FEWEST_MEMBERS)
+        if costs.len() >= FEWEST_MEMBERS {
+            stats::geometric_mean(costs.values().copied())
+        } else {
+            None
+        }
     }
 
     /// For cases in user mode one member that the clock alone moves: others there have two costs, by where their code lies.
@@ -129,9 +133,8 @@ fn in_user_mode(case: &Case) -> bool {
 
 /// The members in the same mode, by number.
 fn yardsticks(members: &[(&Case, &Measurement)], user: bool, without: &Case) -> Vec<usize> {
-    let is_it = |case: &Case| in_user_mode(case) == user && case != without;
     (0..members.len())
-        .filter(|i| is_it(members[*i].0))
+        .filter(|i| in_user_mode(members[*i].0) == user && members[*i].0 != without)
         .collect()
 }
 
@@ -139,9 +142,10 @@ const NATIVE: &str = "native";
 
 /// One for all members: the native one if the run has it, else that of the first.
 fn environment(run: &Run) -> &str {
-    let timed = || run.records.iter().filter(|r| r.outcome.counted().is_none());
     let of = || {
-        timed()
+        run.records
+            .iter()
+            .filter(|r| r.outcome.counted().is_none())
             .filter(|r| r.case.is_in_panel())
             .map(|r| r.case.environment.as_str())
     };
@@ -152,10 +156,11 @@ fn environment(run: &Run) -> &str {
 
 /// `None` with too few members.
 pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
-    let learned_from_runs = run
-        .host
-        .run_scatter_runs
-        .filter(|_| run.host.run_scatter_percent.is_some());
+    let learned_from_runs = if run.host.run_scatter_percent.is_some() {
+        run.host.run_scatter_runs
+    } else {
+        None
+    };
     Some(MachineSpeed {
         panel_ns: panel.mean_ns()?,
         members: panel.members.len(),
@@ -168,10 +173,7 @@ pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
 /// On the log scale: learned from earlier runs, or assumed.
 pub fn run_deviation(run: &Run) -> Deviation {
     let runs = run.host.run_scatter_runs;
-    deviation(
-        run.host.run_scatter_percent.filter(|_| runs.is_some()),
-        runs,
-    )
+    deviation(runs.and(run.host.run_scatter_percent), runs)
 }
 
 /// The assumed one if it was not learned from any runs.
@@ -240,11 +242,11 @@ mod tests {
 
     #[test]
     fn what_moves_the_machine_between_runs_is_not_the_rows_own() {
-        let one = |ns: u64| {
+        fn one(ns: u64) -> Run {
             let mut run = panel_of(12, |_| ns);
             run.records.push(varying("file.stat", |_| 7 * ns));
             // The samples of its mode do not matter, which chance moves over any limit.
-            run.records.push(Record {
+            run.records.push(model::Record {
                 mode_samples: Some(ModeSamples {
                     user: 50,
                     system: 6,
@@ -252,7 +254,8 @@ mod tests {
                 ..counted(varying("call.malloc", |_| 3 * ns), &[])
             });
             run
-        };
+        }
+
         let whole = Run {
             repeats: vec![one(110_000), one(121_000)],
             ..one(100_000)

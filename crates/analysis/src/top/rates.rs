@@ -119,14 +119,20 @@ fn by_key(counts: &Counts) -> HashMap<CountKey<'_>, &CallCount> {
 }
 
 fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
+    fn less(now: Option<u64>, then: Option<u64>) -> Option<u64> {
+        now.map(|now| now.saturating_sub(then.unwrap_or(0)))
+    }
+
     let Some(before) = before else {
         return now.clone();
     };
-    let less =
-        |now: Option<u64>, then: Option<u64>| now.map(|now| now.saturating_sub(then.unwrap_or(0)));
     let errors = now.errors.iter().filter_map(|(name, count)| {
         let more = count.saturating_sub(before.errors.get(name).copied().unwrap_or(0));
-        (more > 0).then(|| (name.clone(), more))
+        if more > 0 {
+            Some((name.clone(), more))
+        } else {
+            None
+        }
     });
     CallCount {
         call: now.call.clone(),
@@ -206,13 +212,16 @@ struct Interval<'a> {
 }
 
 impl Interval<'_> {
-    fn row(&self, (who, cgroup, call, class, error): RowKey, count: &CallCount) -> Row {
+    fn row(&self, key: RowKey, count: &CallCount) -> Row {
+        let (who, cgroup, call, class, error) = key;
+
         let per_s = |count: u64| count as f64 * 1e9 / self.ns as f64;
         let share = |ns: Option<u64>| ns.map(|ns| ns as f64 / self.ns as f64);
-        let quantiles = call
-            .as_deref()
-            .filter(|_| error.is_none())
-            .and_then(|call| self.latency(call));
+        let quantiles = if error.is_none() {
+            call.as_deref().and_then(|call| self.latency(call))
+        } else {
+            None
+        };
         let quantile = |share: f64| {
             let measured = quantiles.as_ref()?.quantile_ns(share)?;
             Some((measured - self.now.tracer.within_call_ns()).max(0.0))
@@ -365,16 +374,20 @@ pub(super) mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_interval() {
-        let latencies = |slow: u64| {
+        fn at(at_ns: u64, calls: u64, slow: u64) -> Counts {
+            Counts {
+                latencies: latencies(slow),
+                ..counts(at_ns, vec![group("a", 1, vec![count("read", calls, 1)])])
+            }
+        }
+
+        fn latencies(slow: u64) -> BTreeMap<String, Histogram> {
             let mut histogram = Histogram::default();
             histogram.add(histogram.bucket(100), 1000);
             histogram.add(histogram.bucket(100_000), slow);
             BTreeMap::from([("read".to_string(), histogram)])
-        };
-        let at = |at_ns, calls, slow| Counts {
-            latencies: latencies(slow),
-            ..counts(at_ns, vec![group("a", 1, vec![count("read", calls, 1)])])
-        };
+        }
+
         let (before, now) = (at(0, 1000, 0), at(SECOND, 1010, 10));
         let row = &between(&before, &now, By::Call, &Focus::default()).rows[0];
         let p50_ns = row.p50_ns.unwrap();

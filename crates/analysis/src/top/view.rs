@@ -126,7 +126,13 @@ impl View {
         let of = |name: fn(&Row) -> Option<String>| self.entered.iter().find_map(name);
         Focus {
             process: self.entered.iter().find_map(Row::who),
-            cgroup: of(|row| row.cgroup.clone().filter(|_| row.process.is_none())),
+            cgroup: of(|row| {
+                if row.process.is_none() {
+                    row.cgroup.clone()
+                } else {
+                    None
+                }
+            }),
             call: of(|row| row.call.clone()),
         }
     }
@@ -203,9 +209,10 @@ impl View {
 
     /// Where Enter leads; `None` if there is nothing further in.
     pub fn inside(&self, rows: &[Row]) -> Option<View> {
-        let row = rows
-            .get(self.selected(rows))
-            .filter(|_| self.rows_by() != By::Class)?;
+        if self.rows_by() == By::Class {
+            return None;
+        }
+        let row = rows.get(self.selected(rows))?;
         let mut inner = View {
             is_reversed: false,
             hides_idle: false,
@@ -297,8 +304,10 @@ mod tests {
     }
 
     fn names(view: &View) -> Vec<String> {
-        let name = |row: Row| row.call.or(row.process).or(row.cgroup).unwrap_or_default();
-        rows(view).into_iter().map(name).collect()
+        rows(view)
+            .into_iter()
+            .map(|row| row.call.or(row.process).or(row.cgroup).unwrap_or_default())
+            .collect()
     }
 
     fn press(view: &mut View, keys: &[Key]) {

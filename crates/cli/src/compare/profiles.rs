@@ -21,10 +21,10 @@ pub fn are_meant(files: &[PathBuf]) -> bool {
 
 pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     let patterns = &args.only.patterns;
-    let takes =
-        |call: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches_id(call));
     let (columns, baseline) = sides::columns(args, read, ProfileColumn::group)?;
-    let mut comparison = compare_profiles(&columns, baseline, takes);
+    let mut comparison = compare_profiles(&columns, baseline, |call| {
+        patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches_id(call))
+    });
     args.only.check(!comparison.rows.is_empty(), "call")?;
     if let Some(gate) = args.gate.gate() {
         comparison.gate(&gate);
@@ -36,7 +36,8 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     write_answer(
         &comparison,
         || profiles_document(&comparison),
-        (args.format, terminal::screen()),
+        args.format,
+        terminal::screen(),
         out,
     )?;
     out.flush()?;

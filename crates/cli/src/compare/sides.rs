@@ -4,7 +4,7 @@ use super::args::CompareArgs;
 use crate::error::bail_usage;
 use crate::result_files::{Side, baseline, by_path, check_labels, label, shortened};
 use anyhow::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The columns, and which of them is the baseline: the first, or the one that `--baseline` names by its label or a file.
 pub fn columns<C: Side>(
@@ -45,10 +45,13 @@ pub fn columns<C: Side>(
 
 /// What was asked for; else the directory of each side, the beginning that its files have in common, or `old` and `new`.
 fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
-    let different = |labels: [Option<String>; 2]| match labels {
-        [Some(a), Some(b)] if a != b => Some([a, b]),
-        _ => None,
-    };
+    fn different(labels: [Option<String>; 2]) -> Option<[String; 2]> {
+        match labels {
+            [Some(a), Some(b)] if a != b => Some([a, b]),
+            _ => None,
+        }
+    }
+
     let found = different(sides.map(directory)).or_else(|| different(sides.map(beginning)));
     let mut labels = found
         .unwrap_or_else(|| ["old", "new"].map(String::from))
@@ -68,19 +71,25 @@ fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
 fn directory(files: &[PathBuf]) -> Option<String> {
     let first = files.first()?.parent()?;
     let all = files.iter().all(|file| file.parent() == Some(first));
+    if !all {
+        return None;
+    }
     first
         .file_name()
-        .filter(|_| all)
         .map(|name| name.to_string_lossy().into_owned())
 }
 
 /// Without digits and separators at its end.
 fn beginning(files: &[PathBuf]) -> Option<String> {
-    let stem = |file: &PathBuf| {
+    fn stem(file: &Path) -> Option<String> {
         file.file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
-    };
-    let stems = files.iter().map(stem).collect::<Option<Vec<String>>>()?;
+    }
+
+    let stems = files
+        .iter()
+        .map(|file| stem(file))
+        .collect::<Option<Vec<String>>>()?;
     let common = stems
         .iter()
         .skip(1)
@@ -97,7 +106,10 @@ fn beginning(files: &[PathBuf]) -> Option<String> {
     } else {
         common.trim_end_matches(|c: char| !c.is_alphabetic())
     };
-    (!text.is_empty()).then(|| text.to_string())
+    if text.is_empty() {
+        return None;
+    }
+    Some(text.to_string())
 }
 
 #[cfg(test)]
@@ -105,7 +117,10 @@ mod tests {
     use super::*;
 
     fn of(first: &[&str], second: &[&str], asked: &[&str]) -> [String; 2] {
-        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        fn paths(names: &[&str]) -> Vec<PathBuf> {
+            names.iter().map(PathBuf::from).collect::<Vec<_>>()
+        }
+
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
         labels([&paths(first), &paths(second)], &asked)
     }

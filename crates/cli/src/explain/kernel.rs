@@ -35,7 +35,8 @@ pub fn run(
     args: &ExplainArgs,
     environment: &str,
     session: &Session,
-    (planned, what): (&Planned, &str),
+    planned: &Planned,
+    what: &str,
     out: &mut dyn Write,
 ) -> Result<()> {
     check(args, environment)?;

@@ -34,7 +34,8 @@ pub fn run(args: &ExplainArgs, environments: &[String], out: &mut dyn Write) -> 
     write_answer(
         &found,
         || program_document(&found, args.kernels.all),
-        (args.format, screen()),
+        args.format,
+        screen(),
         out,
     )
 }

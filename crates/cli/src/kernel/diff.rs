@@ -81,7 +81,8 @@ pub fn run(args: &DiffArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Resul
     write_answer(
         &diff,
         || kernel_diff_document(&diff),
-        (args.format, screen()),
+        args.format,
+        screen(),
         out,
     )?;
     Ok(conclude(args, &diff.changed))
@@ -106,7 +107,7 @@ fn diff(
     interrupt: &Interrupt,
 ) -> Result<KernelDiff> {
     let jobs = jobs(args.jobs.map(usize::from));
-    let counted = count(args, environments, planned, (jobs, interrupt));
+    let counted = count(args, environments, planned, jobs, interrupt);
     ensure!(!interrupt.is_set(), Failure::interrupted());
     let (before, after) = counted?;
     let found = differences(&before, &after, args.boots);
@@ -131,7 +132,8 @@ fn count(
     args: &DiffArgs,
     environments: &[String; 2],
     planned: &[Planned],
-    (jobs, interrupt): (usize, &Interrupt),
+    jobs: usize,
+    interrupt: &Interrupt,
 ) -> Result<(Vec<AtlasCell>, Vec<AtlasCell>)> {
     let pace = Pace::new(environments.len());
     let boots = Boots::new(args.boots, jobs, &pace);

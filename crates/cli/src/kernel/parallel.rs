@@ -21,14 +21,16 @@ pub fn in_parallel<T: Send, R: Send>(
             .unwrap_or_else(PoisonError::into_inner)
             .push(made);
     };
-    let worker = || {
-        while let Some(task) = next() {
-            make(task);
-        }
-    };
     std::thread::scope(|scope| {
         if (0..jobs.max(1))
-            .filter(|_| threads::start_in(scope, worker).is_ok())
+            .filter(|_| {
+                threads::start_in(scope, || {
+                    while let Some(task) = next() {
+                        make(task);
+                    }
+                })
+                .is_ok()
+            })
             .count()
             == 0
         {

@@ -146,12 +146,21 @@ mod tests {
 
     #[test]
     fn what_is_not_explained_says_why() {
-        let step = |after: f64| Step {
-            operation: "x".into(),
-            before: 1000.0,
-            after,
-        };
-        let reason = |found, after| explained_step(found, step(after), 6).reason;
+        fn reason(
+            found: Option<std::result::Result<Vec<AtlasFunction>, String>>,
+            after: f64,
+        ) -> Option<String> {
+            explained_step(found, step(after), 6).reason
+        }
+
+        fn step(after: f64) -> Step {
+            Step {
+                operation: "x".into(),
+                before: 1000.0,
+                after,
+            }
+        }
+
         assert_eq!(
             reason(None, 1004.0).as_deref(),
             Some("less than 1% and 5 instructions")

@@ -48,7 +48,7 @@ pub fn run(format: Format, out: &mut dyn Write) -> Result<()> {
     let list = EnvironmentList {
         environments: all()?,
     };
-    write_answer(&list, || table(&list.environments), (format, screen()), out)
+    write_answer(&list, || table(&list.environments), format, screen(), out)
 }
 
 fn all() -> Result<Vec<Listed>> {

@@ -115,9 +115,9 @@ impl View {
     /// Columns of the screen and of plots, of which only text has any.
     pub fn widths(&self, screen: Screen) -> (Option<u16>, Option<u16>) {
         let is_text = matches!(self.format, RunFormat::Ours(Format::Text));
-        let width = screen.width.filter(|_| is_text);
+        let width = if is_text { screen.width } else { None };
         let has_plots = screen.plots && self.view != Some(ViewKind::Table);
-        (width, width.filter(|_| has_plots))
+        (width, if has_plots { width } else { None })
     }
 
     pub fn check_for_run(&self) -> Result<()> {

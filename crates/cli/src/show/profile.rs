@@ -59,7 +59,8 @@ pub fn write(
             ),
             _ => profile_table(profile, args.by.unwrap_or_default()).into(),
         },
-        (format, screen),
+        format,
+        screen,
         out,
     )
 }

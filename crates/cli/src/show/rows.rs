@@ -19,6 +19,10 @@ use sys::threads::in_order;
 /// Each file is read twice, first for its labels alone: fields must be known before the first row is written, and all files do not
 /// fit in memory. A file that cannot be read is named and skipped.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
+    fn shown(file: &Path) -> String {
+        clean::line(&file.to_string_lossy())
+    }
+
     if args.is_of_profile() {
         bail_usage!(
             "--by, --weight and --no-arguments are for profiles, rows are of runs: omit them"
@@ -40,7 +44,6 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         _ => store::bytes(file).map(Cow::Owned),
     };
     let keys = labels(files, &bytes)?;
-    let shown = |file: &Path| clean::line(&file.to_string_lossy());
     in_order(
         files.len(),
         |index: usize| -> Result<Vec<u8>, (String, String)> {

@@ -79,8 +79,8 @@ impl Live {
             match read().context("top: the terminal cannot be read")? {
                 Event::Key(event) => {
                     // Any key leaves the help.
-                    let Some(key) = key(&event)
-                        .filter(|_| !self.view.types)
+                    let key = if self.view.types { None } else { key(&event) };
+                    let Some(key) = key
                         .or_else(|| typed(&event, self.view.types))
                         .or(self.view.help.then_some(Key::Help))
                     else {
@@ -148,10 +148,11 @@ impl Live {
             table: &rates_table(&rows, view.rows_by(), &rates.total),
             selected: view.selected(&rows),
             sorted: (view.sort.name(), view.is_reversed),
-            inside: view
-                .inside(&rows)
-                .filter(|_| is_wide(width))
-                .map(|inside| self.inside(&inside)),
+            inside: if is_wide(width) {
+                view.inside(&rows).map(|inside| self.inside(&inside))
+            } else {
+                None
+            },
             state: state(&view),
         };
         drawn(&screen, width, height)
@@ -248,7 +249,11 @@ fn styled(look: Look, colour: bool) -> ContentStyle {
         Look::Cell(Style::Faint) => Attribute::Dim,
         Look::Cell(style) => {
             return ContentStyle {
-                foreground_color: style.colour().filter(|_| colour).map(Color::AnsiValue),
+                foreground_color: if colour {
+                    style.colour().map(Color::AnsiValue)
+                } else {
+                    None
+                },
                 ..plain
             };
         }

@@ -63,7 +63,9 @@ impl Session {
         (self.earlier.0 + lost, self.earlier.1 + torn)
     }
 
-    fn take(&self, (collected, torn): (Profile, bool)) -> Counts {
+    fn take(&self, snapshot: (Profile, bool)) -> Counts {
+        let (collected, torn) = snapshot;
+
         Counts {
             at_ns: u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX),
             groups: collected.groups,

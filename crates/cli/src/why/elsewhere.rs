@@ -50,7 +50,11 @@ impl Asked {
 
     /// False if an execution changes more than its files, and may not be repeated.
     pub fn may_repeat(&self, profile: &Profile, may_repeat_all: bool) -> bool {
-        let effect = effect(profile, &self.home, self.since).filter(|_| !may_repeat_all);
+        let effect = if may_repeat_all {
+            None
+        } else {
+            effect(profile, &self.home, self.since)
+        };
         if let Some(effect) = &effect {
             note(&format!(
                 "it {effect}, so it is not run again in other environments: --yes runs it again"
@@ -81,7 +85,11 @@ impl Asked {
 
     pub fn measure(&self) -> Result<Elsewhere> {
         let is_unchanged = self.race.start == Start::Unchanged;
-        let before = is_unchanged.then(|| Kept::of(&self.home));
+        let before = if is_unchanged {
+            Some(Kept::of(&self.home))
+        } else {
+            None
+        };
         let found = self.race.measure()?;
         if let Some(Ok(before)) = before
             && let Ok(Some(path)) = before.changed(&self.home)

@@ -190,13 +190,15 @@ fn drawing(html: &mut Markup, drawn: Option<&(f64, Markup)>) {
 /// May break behind the signs that join the words of a name, and within a word only if it is long.
 fn breakable(html: &mut Markup, text: &str) {
     let (mut word, mut last) = (0, ' ');
-    let ends = |c: char| {
-        word = if c == ' ' { 0 } else { word + 1 };
-        let ends = word == WORD || (word > 1 && last.is_alphabetic() && !c.is_alphanumeric());
-        (word, last) = (if ends { 0 } else { word }, c);
-        ends
-    };
-    for (i, part) in text.split_inclusive(ends).enumerate() {
+    for (i, part) in text
+        .split_inclusive(|c: char| {
+            word = if c == ' ' { 0 } else { word + 1 };
+            let ends = word == WORD || (word > 1 && last.is_alphabetic() && !c.is_alphanumeric());
+            (word, last) = (if ends { 0 } else { word }, c);
+            ends
+        })
+        .enumerate()
+    {
         html.raw(if i > 0 { "<wbr>" } else { "" }).text(part);
     }
 }

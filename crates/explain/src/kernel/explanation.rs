@@ -110,10 +110,11 @@ pub fn versus(before: KernelExplanation, after: KernelExplanation) -> KernelVers
 }
 
 fn group_changes(before: &KernelExplanation, after: &KernelExplanation) -> Vec<GroupChange> {
-    let of = |side: &KernelExplanation, group| {
+    fn of(side: &KernelExplanation, group: Group) -> u64 {
         let sum = side.groups.iter().find(|sum| sum.group == group);
         sum.map_or(0, |sum| sum.instructions)
-    };
+    }
+
     Group::ALL
         .iter()
         .map(|(group, _)| GroupChange {
@@ -147,7 +148,10 @@ mod tests {
 
     #[test]
     fn functions_are_summed_over_the_tree_and_groups_by_call() {
-        let memset = |group, own| call("memset", group, own, vec![]);
+        fn memset(group: Group, own: u64) -> Call {
+            call("memset", group, own, vec![])
+        }
+
         let inner = vec![memset(Group::PathWalk, 7)];
         let walk = call("getname", Group::PathWalk, 5, inner);
         let inner = vec![walk, memset(Group::Work, 2)];
@@ -192,14 +196,15 @@ mod tests {
 
     #[test]
     fn functions_that_came_went_or_changed() {
-        let side = |functions: [(&str, u64); 3]| {
+        fn side(functions: [(&str, u64); 3]) -> [FunctionSum; 3] {
             functions.map(|(name, own)| FunctionSum {
                 name: name.into(),
                 group: Group::Work,
                 calls: 1,
                 own,
             })
-        };
+        }
+
         let before = side([("gone", 50), ("same", 5), ("less", 9)]);
         let after = side([("came", 60), ("same", 5), ("less", 2)]);
         let changes = changes(&before, &after);

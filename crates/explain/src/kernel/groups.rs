@@ -87,14 +87,13 @@ pub fn group(name: &str, in_kernel: bool, of_caller: Group) -> Group {
         return Group::Caller;
     }
     let name = in_source(name);
-    let fits = |prefixes: &str| {
-        prefixes
-            .split_whitespace()
-            .any(|prefix| name.starts_with(prefix))
-    };
     TABLE
         .iter()
-        .find(|(_, prefixes)| fits(prefixes))
+        .find(|(_, prefixes)| {
+            prefixes
+                .split_whitespace()
+                .any(|prefix| name.starts_with(prefix))
+        })
         .map(|(group, _)| *group)
         .unwrap_or(if of_caller == Group::Caller {
             Group::Work

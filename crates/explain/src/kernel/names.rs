@@ -73,7 +73,10 @@ impl Names {
     }
 
     pub fn at(&self, address: u64) -> NamedAddress<'_> {
-        let nameless = |name| NamedAddress { start: 0, name };
+        fn nameless(name: &str) -> NamedAddress<'_> {
+            NamedAddress { start: 0, name }
+        }
+
         if address < KERNEL && !self.probe.contains(&address) {
             return nameless("[vdso]");
         }

@@ -274,7 +274,7 @@ mod tests {
     /// `steps`: address, kind and target; 0 is an unknown one.
     fn run(functions: &str, steps: &[(u64, Kind, u64)], addresses: &[u64]) -> String {
         let addresses: Vec<u64> = addresses.iter().map(|address| K + address).collect();
-        let step = |address: u64| {
+        let root = tree(&addresses, &names(functions), &|address| {
             let (_, kind, target) = steps
                 .iter()
                 .copied()
@@ -285,8 +285,7 @@ mod tests {
                 next: address + 1,
                 target: (target > 0).then_some(K + target),
             })
-        };
-        let root = tree(&addresses, &names(functions), &step);
+        });
         assert_eq!(root.total, addresses.len() as u64);
         root.children.iter().map(text).collect::<Vec<_>>().join(" ")
     }
@@ -400,7 +399,7 @@ mod tests {
 
     #[test]
     fn code_without_names_calls_and_returns_too() {
-        let step = |address| {
+        let root = tree(&[0, 1, 20, 21, 2], &Names::default(), &|address| {
             let kind = match address {
                 1 => Calls,
                 21 => Return,
@@ -411,8 +410,7 @@ mod tests {
                 next: address + 1,
                 target: None,
             })
-        };
-        let root = tree(&[0, 1, 20, 21, 2], &Names::default(), &step);
+        });
         assert_eq!(text(&root.children[0]), "[vdso] 3/5[[vdso] 2/2]");
     }
 

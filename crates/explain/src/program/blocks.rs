@@ -161,7 +161,7 @@ impl Counter {
             Mark::Interruption(name) => {
                 self.settle_entry(ENTRY);
                 let faults = name == PAGE_FAULT && self.before < KERNEL;
-                self.faulted = Some(self.before).filter(|_| faults);
+                self.faulted = faults.then_some(self.before);
                 self.interrupted.push(self.now);
                 self.enter(name);
             }
@@ -197,11 +197,16 @@ impl Counter {
     fn end_turn(&mut self) {
         let is_other = std::mem::take(&mut self.is_other);
         let user = std::mem::take(&mut self.recent_user);
-        self.user += if is_other { 0 } else { user };
-        for (edge, times) in self.recent.drain().filter(|_| !is_other) {
+        if is_other {
+            self.recent.clear();
+            self.entered_recently.clear();
+            return;
+        }
+        self.user += user;
+        for (edge, times) in self.recent.drain() {
             *self.edges.entry(edge).or_insert(0) += times;
         }
-        for reason in self.entered_recently.drain(..).filter(|_| !is_other) {
+        for reason in self.entered_recently.drain(..) {
             self.reasons[reason] += 1;
         }
     }

@@ -140,7 +140,10 @@ mod tests {
 
     #[test]
     fn whom_a_guest_lacks_is_named() {
-        let local = |name: &str| Peer::Local(name.into());
+        fn local(name: &str) -> Peer {
+            Peer::Local(name.into())
+        }
+
         let network = Peer::Network("192.0.2.1:443".parse().unwrap());
         let server = Peer::Loopback("127.0.0.1:5432".parse().unwrap());
         for (peer, words) in [

@@ -197,20 +197,20 @@ impl Lab<'_> {
     ) -> Result<Split, Failure> {
         let marks = recorded::marks(&emulator.guest)?;
         let (ran, counter) = emulator.log(blocks, Counter::new(marks), || program.run())?;
-        recorded::split(emulator, &counter, (blocks, self.right(ran)?))
+        recorded::split(emulator, &counter, blocks, self.right(ran)?)
     }
 }
 
 /// Of the paths that were not found there, those that are here, and were here before the command ran.
 fn missed(paths: &[PathBuf], entries: &Entries) -> Vec<String> {
-    let is_new =
-        |path: &Path| matches!(entries.get(path), Some(entry) if entry.kind == Kind::Absent);
     let is_here = |path: &Path| {
         path.is_absolute() && !entries.is_special(path) && path.symlink_metadata().is_ok()
     };
     paths
         .iter()
-        .filter(|path| is_here(path) && !is_new(path))
+        .filter(|path| {
+            is_here(path) && !matches!(entries.get(path), Some(entry) if entry.kind == Kind::Absent)
+        })
         .map(|path| path.to_string_lossy().into())
         .collect()
 }

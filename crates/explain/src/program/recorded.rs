@@ -104,7 +104,8 @@ fn syscall_name(function: &str) -> &str {
 pub fn split(
     emulator: &mut Emulator,
     counter: &Counter,
-    (blocks, instructions): (Blocks, u64),
+    blocks: Blocks,
+    instructions: u64,
 ) -> Result<Split, Failure> {
     let edges = counter
         .edges()
@@ -114,7 +115,7 @@ pub fn split(
         .flat_map(|edge| [page(edge.block), page(edge.block).wrapping_add(PAGE)])
         .collect();
     let code = emulator.code(&pages)?;
-    let kernel = instructions_by_address(edges, counter, (blocks, &code));
+    let kernel = instructions_by_address(edges, counter, blocks, &code);
     let used: BTreeSet<u64> = kernel.keys().map(|(address, _)| page(*address)).collect();
     let names = emulator.kernel_names(Names::default(), &used)?;
     let total = kernel.values().sum();
@@ -123,18 +124,19 @@ pub fn split(
             "the log has {total} instructions in the kernel, but the command executed only {instructions}: other processes ran; run it again"
         )));
     }
-    let is_whole = blocks == Blocks::OneInstruction;
-    let too_long = || {
-        format!(
-            "user mode is counted in runs of up to {MOST_BY_ONE} instructions, since each is logged"
-        )
+    let (user, unknown) = if blocks == Blocks::OneInstruction {
+        (Some(counter.user()), None)
+    } else {
+        let most = format!("runs of up to {MOST_BY_ONE} instructions");
+        let why = format!("user mode is counted in {most}, since each is logged");
+        (None, Some(why))
     };
     Ok(Split {
-        user: is_whole.then(|| counter.user()),
+        user,
         kernel_mode: Some(total),
         by_call: by_call(&kernel, counter),
         functions: by_function(&kernel, &names),
-        unknown: (!is_whole).then(too_long),
+        unknown,
     })
 }
 
@@ -147,7 +149,8 @@ type Executed<'a> = HashMap<(u64, &'a str), u64>;
 fn instructions_by_address<'a>(
     edges: &HashMap<Edge, u64>,
     counter: &'a Counter,
-    (blocks, code): (Blocks, &Code64),
+    blocks: Blocks,
+    code: &Code64,
 ) -> Executed<'a> {
     let mut sums = Executed::new();
     for (edge, times) in edges {
@@ -230,7 +233,10 @@ mod tests {
 
     #[test]
     fn symbols_mean_what_the_kernel_does_there() {
-        let call = |name: &str| Mark::Call(name.into());
+        fn call(name: &str) -> Mark {
+            Mark::Call(name.into())
+        }
+
         for (symbol, meaning) in [
             ("__x64_sys_newlstat", call("lstat")),
             ("__ia32_compat_sys_x86_mmap", call("mmap")),

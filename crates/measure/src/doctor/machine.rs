@@ -135,6 +135,17 @@ pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
 
 /// Only a notice: mitigations are part of what system calls cost on this machine.
 pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
+    fn part(list: &[(&str, &str)], word: &str) -> Option<String> {
+        if list.is_empty() {
+            return None;
+        }
+        Some(format!("{word}: {}", names(list)))
+    }
+
+    fn names(list: &[(&str, &str)]) -> String {
+        list.iter().map(|(name, _)| *name).join(", ")
+    }
+
     if host.mitigations.is_empty() {
         return Finding::good("none reported");
     }
@@ -143,10 +154,6 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
         .iter()
         .filter_map(|line| line.split_once(": "))
         .partition(|(_, s)| s.starts_with("Vulnerable"));
-    let names = |list: &[(&str, &str)]| list.iter().map(|(name, _)| *name).join(", ");
-    let part = |list: &[(&str, &str)], word| {
-        (!list.is_empty()).then(|| format!("{word}: {}", names(list)))
-    };
     let found = [part(&closed, "mitigated"), part(&open, "vulnerable")]
         .into_iter()
         .flatten()
@@ -190,7 +197,9 @@ pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
     )
 }
 
-fn too_small(host: &Host, (name, least): &(&str, u64)) -> Option<String> {
+fn too_small(host: &Host, limit: &(&str, u64)) -> Option<String> {
+    let (name, least) = limit;
+
     let soft: u64 = host
         .limits
         .iter()
@@ -199,7 +208,11 @@ fn too_small(host: &Host, (name, least): &(&str, u64)) -> Option<String> {
         .nth(1)?
         .parse()
         .ok()?;
-    (soft < *least).then(|| format!("{name} {soft}"))
+    if soft < *least {
+        Some(format!("{name} {soft}"))
+    } else {
+        None
+    }
 }
 
 pub fn unknown(host: &Host) -> &'static str {

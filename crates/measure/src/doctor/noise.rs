@@ -49,12 +49,9 @@ pub fn steal(host: &Host, checks: &Checks) -> Option<Finding> {
     }
 }
 
-fn graded(
-    value: f64,
-    (noticed, disturbing): (f64, f64),
-    found: String,
-    advice: &str,
-) -> Option<Finding> {
+fn graded(value: f64, limits: (f64, f64), found: String, advice: &str) -> Option<Finding> {
+    let (noticed, disturbing) = limits;
+
     if value >= disturbing {
         Finding::problem(found, advice)
     } else if value >= noticed {
@@ -126,10 +123,13 @@ pub fn smt(host: &Host, _: &Checks) -> Option<Finding> {
 /// One finding if nothing is known; governor and turbo then report nothing.
 pub fn frequency(host: &Host, checks: &Checks) -> Option<Finding> {
     let nominal = || {
-        checks
-            .nominal_mhz
-            .filter(|_| is_virtual(host))
-            .map(|mhz| format!(" (nominal {mhz:.0} MHz)"))
+        if is_virtual(host) {
+            checks
+                .nominal_mhz
+                .map(|mhz| format!(" (nominal {mhz:.0} MHz)"))
+        } else {
+            None
+        }
     };
     match host.frequency_mhz {
         Some(mhz) => Finding::good(format!("{mhz:.0} MHz just now")),

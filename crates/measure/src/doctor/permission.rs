@@ -35,10 +35,13 @@ pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
         .filter(|(_, refused)| refused.is_ok())
         .map(|(event, _)| event.name)
         .collect();
-    let refused = checks
-        .counters
-        .iter()
-        .find_map(|(event, refused)| refused.as_ref().err().filter(|_| event.is_hardware()));
+    let refused = checks.counters.iter().find_map(|(event, refused)| {
+        if event.is_hardware() {
+            refused.as_ref().err()
+        } else {
+            None
+        }
+    });
     let Some(refusal) = refused else {
         return Finding::good(format!(
             "{} can be counted (run --view counters)",

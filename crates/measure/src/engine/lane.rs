@@ -311,6 +311,13 @@ pub mod tests {
 
     #[test]
     fn nothing_in_memory_depends_on_history() {
+        fn history(ready: &'static str) -> bool {
+            let mut lane = lane();
+            lane.measurement.history = true;
+            lane.launch(&mut In(ready), 0);
+            lane.measurement.history
+        }
+
         struct In(&'static str);
         impl Launcher for In {
             fn launch(&mut self, _: &model::Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
@@ -321,12 +328,6 @@ pub mod tests {
                 }))
             }
         }
-        let history = |ready| {
-            let mut lane = lane();
-            lane.measurement.history = true;
-            lane.launch(&mut In(ready), 0);
-            lane.measurement.history
-        };
         assert!(!history("ready pid=1 storage=memory") && history("ready pid=1"));
     }
 

@@ -91,10 +91,9 @@ impl Rounds<'_> {
     /// Whether so many rounds were disturbed that few are left, or some case has samples of too few blocks.
     fn has_too_few_calm_rounds(&self) -> bool {
         let calm = self.calm();
-        let lacks = || self.lanes.iter().any(|lane| lane.wants_blocks(&calm));
         calm.share().is_some_and(|share| share < 1.0)
             && !self.observer.interrupted()
-            && (calm.is_short() || lacks())
+            && (calm.is_short() || self.lanes.iter().any(|lane| lane.wants_blocks(&calm)))
     }
 
     fn calm(&self) -> Calm {
@@ -118,7 +117,7 @@ impl Rounds<'_> {
             }
             let end = from + part * f64::from(launch + 1);
             for block in 0..blocks {
-                self.one_block(end, (block, blocks));
+                self.one_block(end, block, blocks);
             }
         }
         let calm = self.calm();
@@ -160,7 +159,7 @@ impl Rounds<'_> {
     }
 
     /// Runs rounds until this block's part of the time to `end` (a share of the budget) is used up; at least one.
-    fn one_block(&mut self, end: f64, (block, blocks): (u32, u32)) {
+    fn one_block(&mut self, end: f64, block: u32, blocks: u32) {
         if self.observer.interrupted() {
             return;
         }
@@ -344,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_worker_whose_start_takes_longer_than_its_part_of_the_time_is_kept() {
-        let all_launches = |milliseconds: u64| -> Vec<Vec<u32>> {
+        fn all_launches(milliseconds: u64) -> Vec<Vec<u32>> {
             let clock = Rc::new(Ticking(Cell::new(0)));
             let cases = ["a.a", "slow.b"].map(asked);
             let mut slow = Slow(Rc::clone(&clock));
@@ -356,7 +355,8 @@ mod tests {
                 &mut Watching::default(),
             );
             measured.iter().map(launches).collect()
-        };
+        }
+
         let afresh = vec![0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5];
         assert_eq!(all_launches(4000), [afresh.clone(), vec![0; 12]]);
         assert_eq!(all_launches(24000), [afresh.clone(), afresh]);
@@ -369,22 +369,24 @@ mod tests {
             asked("wild.b"),
             planned("c.c", Role::Baseline),
         ];
-        let script = |case: &Case| match case.operation.as_str() {
-            // Irregular enough for the medians of its stretches to differ.
-            "wild.b" => Ok(Scripted::new(|request| {
-                Ok(100.0 + (request / 7 * request % 101) as f64)
-            })),
-            _ => Ok(Scripted::steady(100.0)),
-        };
-        let (measured, looks) = measured(&cases, 2000, None, script);
+        let (measured, looks) =
+            measured(&cases, 2000, None, |case| match case.operation.as_str() {
+                // Irregular enough for the medians of its stretches to differ.
+                "wild.b" => Ok(Scripted::new(|request| {
+                    Ok(100.0 + (request / 7 * request % 101) as f64)
+                })),
+                _ => Ok(Scripted::steady(100.0)),
+            });
         assert_eq!(looks, 3);
-        let filled = |measured: &Measured| -> (usize, usize) {
-            let blocks = measurement(measured).blocks.iter();
-            let filled = blocks.filter(|block| !block.slots.is_empty());
-            let launches: BTreeSet<u32> = filled.clone().map(|block| block.launch).collect();
-            (launches.len(), filled.count())
-        };
-        let found: Vec<_> = measured.iter().map(filled).collect();
+        let found: Vec<_> = measured
+            .iter()
+            .map(|measured: &Measured| -> (usize, usize) {
+                let blocks = measurement(measured).blocks.iter();
+                let filled = blocks.filter(|block| !block.slots.is_empty());
+                let launches: BTreeSet<u32> = filled.clone().map(|block| block.launch).collect();
+                (launches.len(), filled.count())
+            })
+            .collect();
         assert_eq!(found, [(18, 12 + 6 + 6), (18, 48), (18, 48)]);
     }
 
@@ -392,7 +394,9 @@ mod tests {
     /// panel until request `until`.
     fn disturbed(until: u64) -> (usize, u64, f64) {
         let requests = Rc::new(Cell::new(0));
-        let script = |case: &Case| {
+        let mut cases = PANEL.map(|id| planned(id, Role::Baseline)).to_vec();
+        cases.push(asked("wild.b"));
+        let (measured, looks) = measured(&cases, 1000, None, |case| {
             let (requests, counts) = (Rc::clone(&requests), case.is_plain(REFERENCE));
             let is_member = case.is_in_panel();
             Ok(Scripted::new(move |request| {
@@ -402,10 +406,7 @@ mod tests {
                 requests.set(requests.get() + u64::from(counts));
                 Ok(if requests.get() < until { 150.0 } else { 100.0 })
             }))
-        };
-        let mut cases = PANEL.map(|id| planned(id, Role::Baseline)).to_vec();
-        cases.push(asked("wild.b"));
-        let (measured, looks) = measured(&cases, 1000, None, script);
+        });
         let panel: Vec<&Measurement> = measured[..12].iter().map(measurement).collect();
         let share = Calm::by_panel(&panel).share().unwrap();
         (looks, requests.get(), share)
@@ -421,16 +422,18 @@ mod tests {
 
     #[test]
     fn a_case_that_fails_is_a_row_and_the_rest_goes_on() {
+        fn hangs() -> Failure {
+            Failure::timeout("no answer")
+        }
+
         let cases = ["a.a", "late.b", "never.c"].map(asked);
-        let hangs = || Failure::timeout("no answer");
-        let script = |case: &Case| match case.operation.as_str() {
+        let (measured, _) = measured(&cases, 4000, None, |case| match case.operation.as_str() {
             "never.c" => Err(hangs()),
             "late.b" => Ok(Scripted::new(move |request| {
                 if request > 20 { Err(hangs()) } else { Ok(50.0) }
             })),
             _ => Ok(Scripted::steady(100.0)),
-        };
-        let (measured, _) = measured(&cases, 4000, None, script);
+        });
         assert!(measurement(&measured[0]).samples().all(|s| s.0 == 100.0));
         for failed in &measured[1..] {
             assert!(

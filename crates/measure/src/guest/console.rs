@@ -154,10 +154,11 @@ impl Console {
 /// The kernel's message, and the line of a channel behind it: a program that prints no end of a
 /// line does not swallow the next one.
 fn told_apart<'a>(line: &'a str, beginning: &str) -> (&'a str, Option<(u32, &'a str)>) {
-    let answer = |text: &'a str| {
+    fn answer(text: &str) -> Option<(u32, &str)> {
         let (number, text) = text.split_once(' ')?;
         Some((number.parse().ok()?, text))
-    };
+    }
+
     let (message, rest) = line.split_once(beginning).unwrap_or((line, ""));
     answer(rest).map_or((line, None), |answer| (message, Some(answer)))
 }
@@ -168,7 +169,10 @@ mod tests {
 
     #[test]
     fn lines_of_channels_begin_with_the_secret_and_their_number() {
-        let told = |line: &'static str| told_apart(line, "@5ec7e7.");
+        fn told(line: &str) -> (&str, Option<(u32, &str)>) {
+            told_apart(line, "@5ec7e7.")
+        }
+
         assert_eq!(
             told("@5ec7e7.12 ready pid=3"),
             ("", Some((12, "ready pid=3")))

@@ -120,12 +120,12 @@ impl Images {
     }
 
     fn find(&self, wanted: &str, architecture: &str) -> Result<Image> {
-        let is_wanted =
-            |facts: &Facts| facts.architecture == architecture && is_meant(wanted, &facts.release);
         let meant: Vec<Image> = self
             .all()
             .into_iter()
-            .filter(|image| is_wanted(&image.facts))
+            .filter(|image| {
+                image.facts.architecture == architecture && is_meant(wanted, &image.facts.release)
+            })
             .collect();
         let meant = meant
             .iter()
@@ -150,8 +150,11 @@ impl Images {
         if !wanted.starts_with(|first: char| first.is_ascii_digit()) {
             return format!("'{wanted}' is not a kernel version, such as 6.1{fetched}");
         }
-        let other =
-            Architecture::find(architecture).filter(|_| architecture != std::env::consts::ARCH);
+        let other = if architecture != std::env::consts::ARCH {
+            Architecture::find(architecture)
+        } else {
+            None
+        };
         let arch = other
             .map(|other| format!(" --arch {}", other.debian))
             .unwrap_or_default();

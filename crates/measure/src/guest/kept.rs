@@ -51,17 +51,19 @@ impl State {
         memory_mib: u32,
         files: &Files,
     ) -> Result<State> {
+        fn digest_of(file: &Path) -> Result<String> {
+            digest(file).with_context(|| format!("cannot read {}", file.display()))
+        }
+
         let pauses = is == PAUSE.0;
         if pauses {
             command.extend(PAUSE.1.map(OsString::from));
         }
         let words: Vec<String> = command.iter().map(|word| files.anywhere(word)).collect();
         let version = output(private::asking(&command[0]).arg("--version"))?.stdout;
-        let digest =
-            |file: &Path| digest(file).with_context(|| format!("cannot read {}", file.display()));
-        let (words, initramfs) = (words.join("\n"), digest(&files.initramfs())?);
+        let (words, initramfs) = (words.join("\n"), digest_of(&files.initramfs())?);
         let key = key(&[words.as_bytes(), &version, initramfs.as_bytes()]);
-        let name = format!("{BEGINNING}{}-{key}", digest(&files.kernel)?);
+        let name = format!("{BEGINNING}{}-{key}", digest_of(&files.kernel)?);
         let directory = workers.kept(&name, |directory| {
             let made = make(workers, &command, memory_mib, pauses, directory);
             made.map_err(|failure| anyhow!(failure.message))

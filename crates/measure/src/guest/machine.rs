@@ -379,11 +379,10 @@ fn check_owner(path: &Path) -> Result<()> {
     let facts = open::regular(path)
         .and_then(|file| file.metadata())
         .with_context(|| format!("cannot read {}", path.display()))?;
-    let folder = || {
+    match doubt(&facts).or_else(|| {
         path.parent()
             .and_then(|folder| doubt_place(folder, Trust::Group))
-    };
-    match doubt(&facts).or_else(folder) {
+    }) {
         Some(why) => bail!(
             "{}: {why}, and that kernel would run with your rights: make a copy of your own",
             path.display()

@@ -233,12 +233,15 @@ mod tests {
 
     #[test]
     fn changed_files_are_there_twice() {
-        let file = |path: &str, contents, changed| CommandFile {
-            path: path.into(),
-            facts: PROGRAM,
-            contents,
-            changed,
-        };
+        fn file(path: &str, contents: Contents, changed: bool) -> CommandFile {
+            CommandFile {
+                path: path.into(),
+                facts: PROGRAM,
+                contents,
+                changed,
+            }
+        }
+
         let files = vec![
             file("/a", Contents::Directory, false),
             file("/a/new", Contents::Absent, true),

@@ -79,7 +79,7 @@ impl Call {
 
 /// Reads `entries c000003e:39=8:1 c000003e:0=1`.
 fn parse(line: &str) -> Result<Vec<Call>, Failure> {
-    let call = |word: &str| {
+    fn call(word: &str) -> Option<Call> {
         let (architecture, rest) = word.split_once(':')?;
         let (number, rest) = rest.split_once('=')?;
         let (times, result) = rest
@@ -93,7 +93,8 @@ fn parse(line: &str) -> Result<Vec<Call>, Failure> {
             times: times.parse().ok()?,
             result,
         })
-    };
+    }
+
     let calls = line
         .strip_prefix("entries")
         .and_then(|words| words.split_whitespace().map(call).collect());
@@ -106,12 +107,15 @@ mod tests {
 
     #[test]
     fn calls_are_read_with_their_gates() {
-        let call = |architecture, number, times, result| Call {
-            architecture,
-            number,
-            times,
-            result,
-        };
+        fn call(architecture: u32, number: u64, times: u64, result: Option<i64>) -> Call {
+            Call {
+                architecture,
+                number,
+                times,
+                result,
+            }
+        }
+
         let expected = vec![
             call(0xC000_003E, 39, 8, Some(-2)),
             call(0x4000_0003, 20, 1, None),

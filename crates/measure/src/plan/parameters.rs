@@ -170,7 +170,10 @@ mod tests {
 
     #[test]
     fn mistakes_are_explained() {
-        let said = |text: &str| text.parse::<Setting>().unwrap_err().to_string();
+        fn said(text: &str) -> String {
+            text.parse::<Setting>().unwrap_err().to_string()
+        }
+
         for bad in [
             "size",
             "size=",

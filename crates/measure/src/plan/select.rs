@@ -332,14 +332,16 @@ mod tests {
     use model::Parameter;
 
     fn operation(id: &str, params: &[&str]) -> Operation {
-        let parameter = |name: &&str| Parameter {
-            name: name.to_string(),
-            default: 1,
-            what: String::new(),
-        };
         Operation {
             id: id.into(),
-            params: params.iter().map(parameter).collect(),
+            params: params
+                .iter()
+                .map(|name| Parameter {
+                    name: name.to_string(),
+                    default: 1,
+                    what: String::new(),
+                })
+                .collect(),
             ..Operation::default()
         }
     }
@@ -358,11 +360,10 @@ mod tests {
     }
 
     fn named(planned: &[Planned], role: Role) -> Vec<String> {
-        let name = |p: &Planned| format!("{} {}", p.case, p.case.environment);
         planned
             .iter()
             .filter(|p| p.role == role)
-            .map(name)
+            .map(|p| format!("{} {}", p.case, p.case.environment))
             .collect()
     }
 

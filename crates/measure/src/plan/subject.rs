@@ -115,11 +115,14 @@ fn snippet(word: &str, surroundings: &Surroundings) -> Result<Case> {
 
 /// A `=` behind the language is part of the code.
 fn name_and_code(word: &str) -> Result<(Option<&str>, &str)> {
+    fn begins(c: char) -> bool {
+        c.is_ascii_alphabetic() || c == '_'
+    }
+
     let language = word.split(':').next().unwrap_or_default();
     let Some((name, _)) = language.split_once('=') else {
         return Ok((None, word));
     };
-    let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
     if !name.starts_with(begins)
         || !name
             .chars()

@@ -169,7 +169,10 @@ fn finest(planned: &Planned) -> u64 {
 }
 
 fn difference(many: &Counts, few: &Counts) -> IndexMap<String, i64> {
-    let count = |counts: &Counts, name: &str| counts.get(name).map_or(0, |n| n.cast_signed());
+    fn count(counts: &Counts, name: &str) -> i64 {
+        counts.get(name).map_or(0, |n| n.cast_signed())
+    }
+
     many.keys()
         .chain(few.keys())
         .map(|name| (name.clone(), count(many, name) - count(few, name)))
@@ -216,13 +219,12 @@ mod tests {
     /// Entries per iteration of a process that makes `calls` of the iteration's number.
     fn counted(limit: Option<u64>, calls: impl Fn(u64) -> u64) -> String {
         let mut made = 0;
-        let request = |n| {
+        per_iteration(&planned(limit), Duration::ZERO, |n| {
             made += n;
             Ok(counts((made - n..made).map(&calls).sum()))
-        };
-        per_iteration(&planned(limit), Duration::ZERO, request)
-            .unwrap()
-            .to_string()
+        })
+        .unwrap()
+        .to_string()
     }
 
     #[test]
@@ -235,17 +237,17 @@ mod tests {
     /// Entries of a process that makes a call every so many iterations, and over how many it was counted.
     fn over(iterations: u64, limit: Option<u64>, period: u64) -> (String, u64) {
         let mut made = 0;
-        let request = |n: &str| {
-            let before = made / period;
-            made += n.parse::<u64>().unwrap();
-            Ok(counts(made / period - before))
-        };
         let length = Length {
             iterations,
             time: Duration::from_secs(60),
             runtime: None,
         };
-        let (entries, done) = over_all(&planned(limit), &length, request).unwrap();
+        let (entries, done) = over_all(&planned(limit), &length, |n| {
+            let before = made / period;
+            made += n.parse::<u64>().unwrap();
+            Ok(counts(made / period - before))
+        })
+        .unwrap();
         (entries.to_string(), done)
     }
 

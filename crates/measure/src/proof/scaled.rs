@@ -18,14 +18,15 @@ pub fn on_line(counted: &[(u64, &Entries)], value: u64) -> Option<Entries> {
     };
     let names = || counted.iter().flat_map(|(_, entries)| entries.names());
     let found = names().map(|name| (name.to_string(), at(name, value)));
-    names()
-        .all(|name| {
-            counted.iter().all(|(value, entries)| {
-                let count = entries.get(name);
-                (count - at(name, *value)).abs() <= EXACT * count.max(1.0)
-            })
+    if !names().all(|name| {
+        counted.iter().all(|(value, entries)| {
+            let count = entries.get(name);
+            (count - at(name, *value)).abs() <= EXACT * count.max(1.0)
         })
-        .then(|| found.collect())
+    }) {
+        return None;
+    }
+    Some(found.collect())
 }
 
 #[cfg(test)]
@@ -42,15 +43,16 @@ mod tests {
 
     #[test]
     fn three_values_on_a_line_tell_the_entries_of_a_larger_one() {
-        let counted = [(1024, 1025.0), (4096, 4097.0), (16384, 16385.0)];
-        let found = |counted: &[(u64, f64)]| {
+        fn found(counted: &[(u64, f64)]) -> Option<String> {
             let counted: Vec<_> = counted
                 .iter()
                 .map(|(value, reads)| (*value, entries(*reads)))
                 .collect();
             let counted: Vec<_> = counted.iter().map(|(value, own)| (*value, own)).collect();
             on_line(&counted, 1 << 18).map(|entries| entries.to_string())
-        };
+        }
+
+        let counted = [(1024, 1025.0), (4096, 4097.0), (16384, 16385.0)];
         assert_eq!(found(&counted).as_deref(), Some("openat x1 read x262145"));
         assert_eq!(found(&counted[..2]), None, "nothing confirms the line");
         assert_eq!(

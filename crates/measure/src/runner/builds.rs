@@ -153,11 +153,9 @@ fn find_tool(language: &str) -> anyhow::Result<Tool> {
 }
 
 /// The error is that of the last form, which is the user's own text.
-fn build_snippet(
-    cache: &Cache,
-    (language, program, version): &Tool,
-    case: &Case,
-) -> Result<Rc<Snippet>, Failure> {
+fn build_snippet(cache: &Cache, tool: &Tool, case: &Case) -> Result<Rc<Snippet>, Failure> {
+    let (language, program, version) = tool;
+
     let environment = Environment::find(&case.environment).map_err(|e| unsupported(&e))?;
     if !language.environments && case.environment != NATIVE {
         return Err(Failure::unsupported(format!(

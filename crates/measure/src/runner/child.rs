@@ -84,7 +84,10 @@ impl Child {
         timeout: Duration,
         wording: Option<ErrorWording>,
     ) -> Result<Child, Failure> {
-        let cannot = |what: &str, e: &dyn std::fmt::Display| Failure::start(format!("{what}: {e}"));
+        fn cannot(what: &str, e: &dyn std::fmt::Display) -> Failure {
+            Failure::start(format!("{what}: {e}"))
+        }
+
         let directory = run
             .borrow_mut()
             .worker_directory()
@@ -136,7 +139,11 @@ impl Child {
     }
 
     pub fn deadline(&self, timeout: Duration) -> Deadline {
-        let used = self.by_cpu_time.then(|| self.cpu_time()).flatten();
+        let used = if self.by_cpu_time {
+            self.cpu_time()
+        } else {
+            None
+        };
         Deadline {
             began: Instant::now(),
             timeout,

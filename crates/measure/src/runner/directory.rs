@@ -180,11 +180,12 @@ impl Drop for RunDirectory {
 
 /// Each with where it comes from. TMPDIR has no alternative: the user chose the file system.
 fn candidates() -> Vec<(&'static str, PathBuf)> {
-    let variable = |name| {
+    fn variable(name: &str) -> Option<(&str, PathBuf)> {
         env::var_os(name)
             .filter(|value| !value.is_empty())
             .map(|value| (name, PathBuf::from(value)))
-    };
+    }
+
     match variable("TMPDIR") {
         Some(chosen) => vec![chosen],
         None => [("TMPDIR is not set;", "/tmp".into())]

@@ -243,15 +243,16 @@ impl Environment {
     }
 
     pub fn check_needs(&self) -> Result<()> {
-        let is_replaced =
-            |program: &String| self.kernel.is_some() && Some(program) == self.own_kernel.as_ref();
-        let of_all = self
-            .needs
-            .iter()
-            .filter(|(program, _)| !is_replaced(program));
-        let of_user = self.user_needs.iter().filter(|_| !geteuid().is_root());
+        let of_all = self.needs.iter().filter(|(program, _)| {
+            !(self.kernel.is_some() && self.own_kernel.as_ref() == Some(*program))
+        });
+        let of_user = if geteuid().is_root() {
+            None
+        } else {
+            Some(&self.user_needs)
+        };
         match of_all
-            .chain(of_user)
+            .chain(of_user.into_iter().flatten())
             .find(|(program, _)| on_path(program).is_none())
         {
             Some((missing, package)) => bail!(

@@ -142,9 +142,8 @@ fn write_lines(
 
 fn fill_directory(path: &Path, entries: u64, interrupt: &Interrupt) -> std::io::Result<()> {
     fs::create_dir_all(path)?;
-    let wanted = |i: &u64| !i.is_multiple_of(FILES) || !interrupt.is_set();
     (0..entries)
-        .take_while(wanted)
+        .take_while(|i| !i.is_multiple_of(FILES) || !interrupt.is_set())
         .try_for_each(|i| File::create(path.join(format!("e{i:06}"))).map(drop))
 }
 
@@ -188,14 +187,18 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_sizes() {
-        let file = |size| file(size, 64);
-        let check = |fixtures: &[Fixture], files| {
+        fn file(size: u64) -> Fixture {
+            super::tests::file(size, 64)
+        }
+
+        fn check(fixtures: &[Fixture], files: Option<u64>) -> std::result::Result<(), String> {
             let room = Room {
                 bytes: 3 << 20,
                 files,
             };
             check_room(fixtures, Path::new("/t"), &room).map_err(|e| e.to_string())
-        };
+        }
+
         assert_eq!(
             check(&[file(1 << 20), file(2 << 20), directory(6, 2)], Some(10)),
             Ok(())

@@ -52,12 +52,11 @@ impl Interrupt {
         let (sender, receiver) = channel();
         let (signals, interrupt) = (self.clone(), Interrupt::default());
         let late = interrupt.clone();
-        let waits = move || {
-            signals.wait(end, &receiver);
-            late.0.store(true, Ordering::SeqCst);
-        };
         thread::Builder::new()
-            .spawn(waits)
+            .spawn(move || {
+                signals.wait(end, &receiver);
+                late.0.store(true, Ordering::SeqCst);
+            })
             .context("cannot start a thread")?;
         Ok(Deadline {
             interrupt,

@@ -113,7 +113,10 @@ const CLASSES: [&str; 3] = ["all", "preempted", "interrupted"];
 
 impl Default for Singles {
     fn default() -> Singles {
-        let empty = || Histogram::with_resolution(Histogram::SINGLE);
+        fn empty() -> Histogram {
+            Histogram::with_resolution(Histogram::SINGLE)
+        }
+
         Singles {
             classes: [empty(), empty(), empty()],
             facts: Facts::default(),
@@ -148,11 +151,12 @@ impl Singles {
             count.parse().ok().filter(|n| *n > 0)?,
         );
         let bucket = histogram.bucket(ns);
-        histogram
-            .counts
-            .last_key_value()
-            .is_none_or(|(last, _)| *last < bucket)
-            .then(|| histogram.add(bucket, count))
+        let last = histogram.counts.last_key_value();
+        if last.is_some_and(|(last, _)| bucket <= *last) {
+            return None;
+        }
+        histogram.add(bucket, count);
+        Some(())
     }
 
     fn is_sound(&self) -> bool {
@@ -210,7 +214,10 @@ mod tests {
 
     #[test]
     fn what_is_no_answer_is_a_failure() {
-        let added = |line: &str| add_line(&mut Reply::default(), line).unwrap_err();
+        fn added(line: &str) -> Failure {
+            add_line(&mut Reply::default(), line).unwrap_err()
+        }
+
         let refused = parse_ready("error ENOSYS futex: Function not implemented").unwrap_err();
         for (failure, kind, message) in [
             (
@@ -276,13 +283,16 @@ mod tests {
 
     #[test]
     fn a_reply_is_buckets_and_facts() {
+        fn counts(histogram: &Histogram) -> Vec<u64> {
+            histogram.counts.values().copied().collect::<Vec<_>>()
+        }
+
         let mut singles = Singles::default();
         for line in ["all 104 90", "all 4103 1", "preempted 4103 1"] {
             assert_eq!(singles.add_line(line), Ok(false), "{line}");
         }
         assert_eq!(singles.add_line(LAST), Ok(true));
         let calls = singles.calls();
-        let counts = |histogram: &Histogram| histogram.counts.values().copied().collect::<Vec<_>>();
         assert_eq!(
             (counts(&calls.all), calls.all.at_rank(1)),
             (vec![90, 1], Some(104.0))
@@ -297,11 +307,12 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_buckets_in_ascending_order_are_refused() {
-        let failure = |line: &str| {
+        fn failure(line: &str) -> Failure {
             let mut singles = Singles::default();
             singles.add_line("all 104 90").unwrap();
             singles.add_line(line).unwrap_err()
-        };
+        }
+
         for line in [
             "all 104 1",
             "all 103 1",

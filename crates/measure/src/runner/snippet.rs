@@ -13,13 +13,11 @@ pub struct Filled {
 /// The first one keeps the value of the body alive.
 pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     let one_expression = !body.trim().is_empty() && !body.contains([';', '\n']);
-    language
-        .expression
-        .as_deref()
-        .filter(|_| one_expression)
-        .into_iter()
-        .chain([language.statement.as_str()])
-        .collect()
+    let mut forms = vec![language.statement.as_str()];
+    if one_expression && let Some(expression) = &language.expression {
+        forms.insert(0, expression);
+    }
+    forms
 }
 
 pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {

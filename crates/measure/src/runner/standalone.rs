@@ -75,12 +75,13 @@ fn place(made: &Path, file: &Path) -> Result<()> {
 }
 
 fn cross_compiler(target: &str) -> Result<Vec<String>> {
-    let words = |program: &str, words: &[&str]| {
+    fn words(program: &str, words: &[&str]) -> Vec<String> {
         std::iter::once(&program)
             .chain(words)
             .map(ToString::to_string)
             .collect()
-    };
+    }
+
     if on_path("zig").is_some() {
         return Ok(words("zig", &["cc", "-target", target]));
     }

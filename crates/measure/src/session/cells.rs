@@ -135,7 +135,10 @@ mod tests {
 
     #[test]
     fn a_refused_call_is_no_crash() {
-        let failed = |kind| Err(Failure::new(kind, "x"));
+        fn failed(kind: FailureKind) -> Result<f64, Failure> {
+            Err(Failure::new(kind, "x"))
+        }
+
         assert!(is_crash(&failed(FailureKind::Crashed)) && is_crash(&failed(FailureKind::Timeout)));
         assert!(
             !is_crash(&failed(FailureKind::Unsupported))

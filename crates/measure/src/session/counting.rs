@@ -43,7 +43,11 @@ impl Session {
             let all = cases.len() as f64;
             for (done, case) in cases.iter_mut().enumerate() {
                 let counted = place.counted(&self.workers, done);
-                let interrupted = self.workers.interrupt.is_set().then(Failure::interrupted);
+                let interrupted = if self.workers.interrupt.is_set() {
+                    Some(Failure::interrupted())
+                } else {
+                    None
+                };
                 match interrupted.map_or(counted, Err) {
                     Ok((counted, _)) => {
                         if let Ok(passes) = &mut case.passes {

@@ -83,8 +83,11 @@ mod tests {
 
     #[test]
     fn a_cpu_that_went_offline_is_reported_even_if_it_returns() {
+        fn online(list: &str) -> (tempfile::TempDir, Sources) {
+            tree(&[("sys/devices/system/cpu/online", list)])
+        }
+
         let mut cpu_monitor = on(Some(7));
-        let online = |list| tree(&[("sys/devices/system/cpu/online", list)]);
         cpu_monitor.look(&online("0-7").1);
         assert_eq!(cpu_monitor.warnings(), [""; 0]);
         cpu_monitor.look(&online("0-6").1);
@@ -97,11 +100,7 @@ mod tests {
 
     #[test]
     fn a_quota_that_stopped_the_run_is_reported() {
-        let mut cpu_monitor = CpuMonitor {
-            throttled_ns: Some((1_000_000, 1_000_000)),
-            ..on(None)
-        };
-        let quota = |ns: u64| {
+        fn quota(ns: u64) -> (tempfile::TempDir, Sources) {
             let stat = format!("throttled_time {ns}\n");
             tree(&[
                 ("proc/self/cgroup", "4:cpu:/x\n"),
@@ -109,6 +108,11 @@ mod tests {
                 ("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"),
                 ("sys/fs/cgroup/cpu/x/cpu.stat", &stat),
             ])
+        }
+
+        let mut cpu_monitor = CpuMonitor {
+            throttled_ns: Some((1_000_000, 1_000_000)),
+            ..on(None)
         };
         cpu_monitor.look(&quota(1_000_000).1);
         assert_eq!(cpu_monitor.warnings(), [""; 0]);

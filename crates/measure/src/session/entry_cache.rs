@@ -45,7 +45,11 @@ pub(super) struct EntryCache {
 
 impl Session {
     pub(super) fn entry_cache(&self) -> EntryCache {
-        let directory = state_directory().filter(|_| self.options.verify);
+        let directory = if self.options.verify {
+            state_directory()
+        } else {
+            None
+        };
         let earlier: Vec<Counted> = directory.as_deref().map(lines::read).unwrap_or_default();
         EntryCache {
             directory,
@@ -95,14 +99,16 @@ impl Session {
     fn probe_of(&self, planned: &Planned) -> Option<String> {
         let name = &planned.case.environment;
         let is_own = self.sides.own().iter().any(|own| own.name == *name);
-        let environment = self
-            .workers
-            .environment(name)
-            .ok()
-            .filter(|_| !is_own && !self.sides.are_variants())?;
+        if is_own || self.sides.are_variants() {
+            return None;
+        }
+        let environment = self.workers.environment(name).ok()?;
         let is_ours =
             !environment.is_guest && (!environment.has_starter() || environment.is_launched());
-        let program = is_ours.then(|| self.workers.program(&planned.case).ok())??;
+        if !is_ours {
+            return None;
+        }
+        let program = self.workers.program(&planned.case).ok()?;
         Some(format!("{environment:?} {}", digest(&program).ok()?))
     }
 }
@@ -142,10 +148,10 @@ impl EntryCache {
 
     pub(super) fn add(&mut self, session: &Session, planned: &Planned, proof: &Proof) {
         let sound = proof.status == EntriesStatus::Verified && proof.warning.is_none();
-        let Some(entries) = proof.entries.clone().filter(|_| sound) else {
+        let Some(entries) = proof.entries.clone() else {
             return;
         };
-        if let Some(key) = self.key(session, planned) {
+        if sound && let Some(key) = self.key(session, planned) {
             self.new.push(Counted {
                 key,
                 entries,
@@ -155,7 +161,9 @@ impl EntryCache {
     }
 
     pub(super) fn keep(&self) {
-        if let Some(directory) = self.directory.as_deref().filter(|_| !self.new.is_empty()) {
+        if let Some(directory) = self.directory.as_deref()
+            && !self.new.is_empty()
+        {
             let _ = lines::add(directory, &self.new);
         }
     }
@@ -173,13 +181,14 @@ fn state(path: &str) -> Option<(u64, u64, u64, i64, i64)> {
 }
 
 fn variables() -> Vec<(OsString, OsString)> {
-    let is_relevant = |name: &OsString| {
+    fn is_relevant(name: &OsString) -> bool {
         let name = name.to_string_lossy();
         !IRRELEVANT.contains(&&*name)
             && !IRRELEVANT_BEGINNINGS
                 .iter()
                 .any(|beginning| name.starts_with(beginning))
-    };
+    }
+
     let mut variables: Vec<_> = std::env::vars_os()
         .filter(|(name, _)| is_relevant(name))
         .collect();

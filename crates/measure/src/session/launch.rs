@@ -14,11 +14,11 @@ impl Launcher for Workers {
         let (child, facts) = self.start_ready(case, padding)?;
         let on_measuring = self.environment(&case.environment)?.cpus == Cpus::Measuring;
         // Of a probe that said hello, only itself knows where it runs.
-        let watch = self
-            .placement
-            .measuring
-            .filter(|_| child.hello().is_none() && on_measuring)
-            .map(|cpu| (cpu, self.strayed()));
+        let watch = if child.hello().is_none() && on_measuring {
+            self.placement.measuring.map(|cpu| (cpu, self.strayed()))
+        } else {
+            None
+        };
         let pinned = child
             .hello()
             .map_or(watch.is_some(), |hello| hello.number("cpu").is_some());
@@ -95,7 +95,10 @@ impl Waits {
     /// `None` if the worker tells by itself, or the system does not.
     pub fn of(facts: &Facts) -> Option<Waits> {
         let number = |name| facts.number(name).map(|number| number as i32);
-        let pid = number("pid").filter(|_| facts.get("switches") == Some("unknown"))?;
+        if facts.get("switches") != Some("unknown") {
+            return None;
+        }
+        let pid = number("pid")?;
         let thread = ThreadClock::open(number("tid").unwrap_or(pid))?;
         Some(Waits { pid, thread })
     }

@@ -81,7 +81,11 @@ impl<'a> Known<'a> {
         };
         let is_disturbed = |run: usize| apart(run) > APART;
         Known {
-            disturbed: is_disturbed(0).then(|| (speed(&0) / speed(&fastest)).ln()),
+            disturbed: if is_disturbed(0) {
+                Some((speed(&0) / speed(&fastest)).ln())
+            } else {
+                None
+            },
             runs: (0..all.len())
                 .filter(|run| !is_disturbed(*run))
                 .map(|run| (all[run], shifts[run] - shifts[0]))
@@ -110,12 +114,15 @@ impl<'a> Known<'a> {
 
     /// What a case cost in the earlier ones, in units of the panel, the latest first.
     fn costs(&self, key: &str, in_user_mode: bool) -> Vec<f64> {
-        let cost = |(level, slower_ln): &(&Level, f64)| {
-            // The unit in user mode is one member.
-            let slower_ln = if in_user_mode { 0.0 } else { *slower_ln };
-            Some(level.cases.get(key)? / slower_ln.exp())
-        };
-        self.runs.iter().skip(1).filter_map(cost).collect()
+        self.runs
+            .iter()
+            .skip(1)
+            .filter_map(|(level, slower_ln)| {
+                // The unit in user mode is one member.
+                let slower_ln = if in_user_mode { 0.0 } else { *slower_ln };
+                Some(level.cases.get(key)? / slower_ln.exp())
+            })
+            .collect()
     }
 }
 
@@ -247,12 +254,16 @@ mod tests {
 
     /// A run with members that cost 1, 2, 3 ... ns times `speed`, and `odd` times as much for every other one.
     fn at(speed: f64, odd: f64) -> Level {
-        let text = |text: &str| text.to_string();
-        let cost = |i: usize| speed * (i + 1) as f64 * if i.is_multiple_of(2) { odd } else { 1.0 };
-        let members = PANEL
-            .iter()
-            .enumerate()
-            .map(|(i, name)| (text(name), cost(i)));
+        fn text(text: &str) -> String {
+            text.to_string()
+        }
+
+        let members = PANEL.iter().enumerate().map(|(i, name)| {
+            (
+                text(name),
+                speed * (i + 1) as f64 * if i.is_multiple_of(2) { odd } else { 1.0 },
+            )
+        });
         let members: BTreeMap<String, f64> = members.collect();
         Level {
             host: text("here"),
@@ -268,7 +279,10 @@ mod tests {
 
     #[test]
     fn what_was_before_a_change_is_forgotten() {
-        let noise = |i: u32| 1.0 + 0.001 * f64::from(i * 7 % 5);
+        fn noise(i: u32) -> f64 {
+            1.0 + 0.001 * f64::from(i * 7 % 5)
+        }
+
         let costs: Vec<f64> = (0..18)
             .map(|i| noise(i) * if i < 6 { 1.3 } else { 1.0 })
             .collect();

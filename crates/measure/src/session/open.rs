@@ -9,7 +9,6 @@ use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalo
 use anyhow::Result;
 use model::{Case, EnvironmentFacts, Facts, Failure, Host, Operation, Planned, Run, THREADS};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Instant;
 use store::StoreError;
 use sys::Sources;
@@ -147,14 +146,15 @@ impl Session {
             .fold(0, u64::saturating_add);
         let limits = Limits::here(&Sources::default());
         limits.check(cases, Workers::descriptors(cases), processes)?;
-        let room = |at: &Path| {
-            host::room(at).map_or(Ok(()), |room| runner::check_room(&job.fixtures, at, &room))
-        };
         if !job.fixtures.is_empty() {
             self.workers
                 .fixture_directories()?
                 .iter()
-                .try_for_each(|directory| room(directory))?;
+                .try_for_each(|directory| {
+                    host::room(directory).map_or(Ok(()), |room| {
+                        runner::check_room(&job.fixtures, directory, &room)
+                    })
+                })?;
         }
         self.check_named(job)
     }
@@ -218,6 +218,6 @@ impl Ready {
         } = self;
         let cpu_monitor = CpuMonitor::begin(&session.workers);
         let mut found = session.pass(&job, cache, watch);
-        session.measure_runs((&job, &mut found), cpu_monitor, watch, out)
+        session.measure_runs(&job, &mut found, cpu_monitor, watch, out)
     }
 }

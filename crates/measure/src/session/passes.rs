@@ -27,7 +27,11 @@ impl Session {
     }
 
     fn pass_all(&self, planned: &[Planned], cache: EntryCache, watch: &dyn Watch) -> Found {
-        let offer = self.options.counters.then(|| offer(&Sources::default()));
+        let offer = if self.options.counters {
+            Some(offer(&Sources::default()))
+        } else {
+            None
+        };
         let warning = offer.as_ref().and_then(counters::warning);
         let mut means = Means {
             offer,
@@ -58,9 +62,9 @@ impl Session {
             not_cold(planned)?;
         }
         let warm = planned.case.alone();
-        let passes = match means.done.get(&warm).filter(|_| is_cold) {
-            Some(passes) => passes.clone(),
-            None => {
+        let passes = match means.done.get(&warm) {
+            Some(passes) if is_cold => passes.clone(),
+            _ => {
                 let passes = self.pass_one(planned, means);
                 means.done.insert(warm, passes.clone());
                 passes
@@ -141,12 +145,18 @@ impl Session {
                 .environment(&planned.case.environment)
                 .is_ok_and(|own| own.is_guest);
             let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
-            if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
-                let left = || self.left().map_or(UNPROMISED, |left| left / MOST_OF_LEFT);
-                let most = self.options.latency_time.unwrap_or_else(left);
-                let timed = time_singles(&self.workers, planned, (time, most));
-                let failed = |failure: Failure| TimesOrError::Error(failure.message);
-                passes.latency = Some(timed.map_or_else(failed, TimesOrError::Times));
+            if let Some(passes) = passes.as_mut().ok()
+                && shown
+            {
+                let most = self
+                    .options
+                    .latency_time
+                    .unwrap_or_else(|| self.left().map_or(UNPROMISED, |left| left / MOST_OF_LEFT));
+                let timed = time_singles(&self.workers, planned, time, most);
+                passes.latency = Some(timed.map_or_else(
+                    |failure| TimesOrError::Error(failure.message),
+                    TimesOrError::Times,
+                ));
             }
         }
     }

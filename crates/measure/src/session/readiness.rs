@@ -99,22 +99,23 @@ pub struct Refused(pub Vec<String>);
 impl Session {
     pub(super) fn check_named(&self, job: &Job) -> Result<()> {
         let named: BTreeSet<&str> = job.named_environments.iter().map(String::as_str).collect();
-        let used = |name: &&str| {
+        let mut lines = Vec::new();
+        for name in named.into_iter().filter(|name| {
             job.planned
                 .iter()
                 .any(|planned| planned.case.environment == *name)
-        };
-        let mut lines = Vec::new();
-        for name in named.into_iter().filter(used) {
+        }) {
             lines.extend(refusal(&self.workers, name).map(|why| {
                 let why = without_name(&why, name);
                 format!("environment {name}: {why}")
             }));
         }
-        let is_named =
-            |planned: &&Planned| planned.case.language.is_some() && planned.role == Role::Asked;
         if lines.is_empty() && job.names_snippets {
-            for Planned { case, .. } in job.planned.iter().filter(is_named) {
+            for Planned { case, .. } in job
+                .planned
+                .iter()
+                .filter(|planned| planned.case.language.is_some() && planned.role == Role::Asked)
+            {
                 lines.extend(
                     self.workers
                         .prepare(case)
@@ -148,5 +149,8 @@ fn refusal(workers: &Workers, name: &str) -> Option<String> {
         return None;
     }
     let (found, why) = readiness(workers, &environment);
-    why.filter(|_| found != Readiness::Ready)
+    if found == Readiness::Ready {
+        return None;
+    }
+    why
 }

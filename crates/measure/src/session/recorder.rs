@@ -37,10 +37,11 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
                 ms / 1000.0
             )
         });
-    let device = planned
-        .traits
-        .machine
-        .then(|| "depends on a device (disk, timer) more than on the kernel".to_string());
+    let device = if planned.traits.machine {
+        Some("depends on a device (disk, timer) more than on the kernel".to_string())
+    } else {
+        None
+    };
     Record {
         case: planned.case.clone(),
         role: planned.role,

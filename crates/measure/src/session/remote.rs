@@ -200,7 +200,9 @@ fn machine(child: &mut Child, directory: &Path, hello: &Facts) -> Result<Machine
     })
 }
 
-fn owned((name, value): (&str, &str)) -> (String, String) {
+fn owned(variable: (&str, &str)) -> (String, String) {
+    let (name, value) = variable;
+
     (name.to_string(), value.to_string())
 }
 

@@ -93,7 +93,11 @@ impl Sides {
                 .map_err(|error| anyhow!("--versus-probe {}: {error:#}", path.display())),
             Sides::Directories(paths) => {
                 for (i, (name, path)) in names.iter().zip(paths).enumerate() {
-                    let other = (i > 0).then(|| RunDirectory::create_below(path, false));
+                    let other = if i > 0 {
+                        Some(RunDirectory::create_below(path, false))
+                    } else {
+                        None
+                    };
                     workers.add_directory(name, other.transpose()?);
                 }
                 Ok(())
@@ -127,8 +131,10 @@ mod tests {
 
     #[test]
     fn sides_have_different_names_and_none_of_an_environment() {
-        let directories =
-            |paths: &[&str]| Sides::Directories(paths.iter().map(PathBuf::from).collect()).names();
+        fn directories(paths: &[&str]) -> Vec<String> {
+            Sides::Directories(paths.iter().map(PathBuf::from).collect()).names()
+        }
+
         assert_eq!(
             directories(&["/tmp", "static", "/tmp"]),
             ["/tmp", "./static", "/tmp #2"]

@@ -91,7 +91,10 @@ impl Session {
             .into_iter()
             .filter(|name| self.workers.lacks_probe_of(name))
             .collect();
-        let names = (!names.is_empty()).then(|| names.join(", "))?;
+        if names.is_empty() {
+            return None;
+        }
+        let names = names.join(", ");
         Some(format!(
             "--time {whole}: the probe for {names} is built first, once; that takes several more seconds"
         ))
@@ -104,10 +107,18 @@ impl Session {
                 .iter()
                 .map(|planned| self.least(planned, cache))
                 .sum::<Duration>();
-        (needed > whole.mul_f64(LATE)).then(|| {
-            let (time, cases, needed) = (whole.as_secs_f64(), counted(planned.len(), "case"), needed.as_secs_f64().ceil());
-            format!("--time {time}: {cases}, baselines included, need about {needed} s; intervals will be wide")
-        })
+        if needed > whole.mul_f64(LATE) {
+            let (time, cases, needed) = (
+                whole.as_secs_f64(),
+                counted(planned.len(), "case"),
+                needed.as_secs_f64().ceil(),
+            );
+            Some(format!(
+                "--time {time}: {cases}, baselines included, need about {needed} s; intervals will be wide"
+            ))
+        } else {
+            None
+        }
     }
 
     /// Its starts, its passes, and a slot in each block of the first look.

@@ -24,7 +24,8 @@ impl Session {
     pub(super) fn prove_timed(
         &self,
         passed: &mut [Passed],
-        (measured, runs): (&[Measured], u32),
+        measured: &[Measured],
+        runs: u32,
         watch: &dyn Watch,
     ) {
         let outcomes: HashMap<&Case, &Outcome> =
@@ -64,20 +65,27 @@ impl Session {
         let batches = timed.samples().count() + timed.preempted_ns.len();
         let time = Duration::from_nanos(timed.cpu.wall_ns) * runs;
         // What is usual in less time is also usual in more, as often.
-        let runtime = || {
-            usual
-                .get(&whose)
-                .map(|(usual, less)| usual.times(time.div_duration_f64(*less).max(1.0)))
-                .unwrap_or_default()
-        };
         let length = Length {
             iterations: timed.iterations * batches as u64 * u64::from(runs),
             time: (time * MOST_OF_TIMED).max(LEAST),
-            runtime: (has_runtime && !is_usual).then(runtime),
+            runtime: if has_runtime && !is_usual {
+                Some(
+                    usual
+                        .get(&whose)
+                        .map(|(usual, less)| usual.times(time.div_duration_f64(*less).max(1.0)))
+                        .unwrap_or_default(),
+                )
+            } else {
+                None
+            },
         };
         let alone = Planned {
             case: case.alone(),
-            enters: planned.enters.clone().filter(|_| !is_usual),
+            enters: if is_usual {
+                None
+            } else {
+                planned.enters.clone()
+            },
             ..planned.clone()
         };
         let mut proof = prove_over(&self.workers, &alone, &length)

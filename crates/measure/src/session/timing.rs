@@ -30,8 +30,10 @@ impl Session {
     /// interrupted or killed run keeps it.
     pub(super) fn time(
         &mut self,
-        (job, found): (&Job, &mut Found),
-        (index, cpu_monitor): (u32, CpuMonitor),
+        job: &Job,
+        found: &mut Found,
+        index: u32,
+        cpu_monitor: CpuMonitor,
         watch: &dyn Watch,
         out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
@@ -81,13 +83,16 @@ impl Session {
         self.facts.extend(places.facts());
         recorder.run.environments = environment_facts(&self.workers, &job.planned, &self.facts);
         if index == 0 {
-            self.prove_timed(recorder.passed, (&measured, job.runs), watch);
+            self.prove_timed(recorder.passed, &measured, job.runs, watch);
         }
         recorder.finish(&measured)
     }
 
     fn config(&self, planned: &[Planned], found: &Found) -> Config {
-        let count = |cases: usize| u32::try_from(cases).unwrap_or(u32::MAX);
+        fn count(cases: usize) -> u32 {
+            u32::try_from(cases).unwrap_or(u32::MAX)
+        }
+
         let cases = count(planned.len());
         let cold = count(
             planned
@@ -210,7 +215,10 @@ fn facts_of(name: &str, environment: Environment) -> Option<EnvironmentFacts> {
     let plain = started_with.is_empty()
         && environment.misleads.is_empty()
         && environment.unit == Unit::Nanoseconds;
-    (!plain).then(|| EnvironmentFacts {
+    if plain {
+        return None;
+    }
+    Some(EnvironmentFacts {
         name: name.to_string(),
         unit: environment.unit,
         started_with,

@@ -15,10 +15,13 @@ pub fn series(release: &str) -> &str {
 
 /// `deb13` of `6.12.118+deb13.1-cloud-amd64`; the same kernel built for another release has another compiler. May be empty.
 fn build(release: &str) -> &str {
+    fn is_digit(c: char) -> bool {
+        c.is_ascii_digit()
+    }
+
     let Some(start) = release.find("deb") else {
         return "";
     };
-    let is_digit = |c: char| c.is_ascii_digit();
     let end = release[start + 3..]
         .find(|c| !is_digit(c))
         .map_or(release.len(), |end| start + 3 + end);
@@ -27,13 +30,14 @@ fn build(release: &str) -> &str {
 
 /// Kernels of one series and build are beside each other; builds that say nothing are the distribution's own, and the last.
 pub fn oldest_first(a: &str, b: &str) -> Ordering {
-    let by_build = |release| {
+    fn by_build(release: &str) -> (bool, usize, &str) {
         (
             build(release).is_empty(),
             build(release).len(),
             build(release),
         )
-    };
+    }
+
     newest_first(series(b), series(a))
         .then_with(|| by_build(a).cmp(&by_build(b)))
         .then_with(|| newest_first(b, a))

@@ -77,15 +77,14 @@ fn calls(found: &Attribution) -> Vec<CsvLine> {
                 ("blocked", count.blocked_ns),
                 ("elapsed", count.elapsed_ns),
             ];
-            let of = move |(figure, ns): (&'static str, Option<u64>)| {
+            figures.into_iter().filter_map(move |(figure, ns)| {
                 let time = line("calls", &count.call, figure, s(ns?));
                 Some(CsvLine {
                     calls: Some(count.calls),
                     note: row.process.clone(),
                     ..time
                 })
-            };
-            figures.into_iter().filter_map(of)
+            })
         })
         .collect()
 }

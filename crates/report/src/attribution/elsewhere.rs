@@ -15,10 +15,13 @@ const WORTH_NAMING: f64 = 0.05;
 const MINUTE: f64 = 60.0;
 
 pub fn table(found: &Elsewhere) -> Table {
+    fn ns(value: f64) -> Cell {
+        Cell::number(three_figures(value), value)
+    }
+
     let mut rows: Vec<&Change> = found.calls.iter().take(MOST_ROWS).collect();
     let more = found.calls.len() - rows.len();
     rows.extend(&found.crossings);
-    let ns = |value: f64| Cell::number(three_figures(value), value);
     let columns = Columns::of(&rows)
         .left("call", |row| &row.name)
         .right("calls", |row| row.calls)
@@ -34,7 +37,11 @@ pub fn table(found: &Elsewhere) -> Table {
         "With the unit costs of {} in place of {}",
         found.there, found.here
     );
-    let more = (more > 0).then(|| format!("{more} more calls change less."));
+    let more = if more > 0 {
+        Some(format!("{more} more calls change less."))
+    } else {
+        None
+    };
     columns
         .table()
         .titled(title)
@@ -100,7 +107,11 @@ fn left_out(all: &[LeftOut]) -> Option<String> {
                     format!("{} ({}{time})", out.name, counted(out.calls, "call"))
                 })
                 .collect();
-            (!names.is_empty()).then(|| format!("{what} {}", some(&names, NAMED)))
+            if names.is_empty() {
+                None
+            } else {
+                Some(format!("{what} {}", some(&names, NAMED)))
+            }
         })
         .collect();
     let known = if parts.is_empty() {
@@ -108,6 +119,10 @@ fn left_out(all: &[LeftOut]) -> Option<String> {
     } else {
         format!("{}; ", parts.join("; "))
     };
-    (!all.is_empty())
-        .then(|| format!("Not predicted: {known}first look-ups of names in a fresh file system; a tracer's stops."))
+    if all.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "Not predicted: {known}first look-ups of names in a fresh file system; a tracer's stops."
+    ))
 }

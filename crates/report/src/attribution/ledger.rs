@@ -100,8 +100,10 @@ struct Row {
 /// Rows for the largest parts; the rest is summed in one row.
 fn shown(parts: &[&LedgerPart], most: usize, rest: &str) -> Vec<Row> {
     let whole_s: f64 = parts.iter().map(|part| part.seconds).sum();
-    let is_large = |part: &LedgerPart| part.seconds >= LEAST * whole_s;
-    let large = parts.iter().take_while(|part| is_large(part)).count();
+    let large = parts
+        .iter()
+        .take_while(|part| part.seconds >= LEAST * whole_s)
+        .count();
     let (large, small) = parts.split_at(large.min(most));
     let mut rows: Vec<Row> = large.iter().map(|part| row(part)).collect();
     let seconds: f64 = small.iter().map(|part| part.seconds).sum();
@@ -185,7 +187,10 @@ fn waited(wait: &LedgerWait) -> String {
 fn largest_saving(found: &Attribution, ledger: &Ledger) -> Option<String> {
     let first = found.advice.first()?;
     let large = first.saved?.value >= LARGE_SAVING * ledger.held_s();
-    large.then(|| format!("Could be saved: {}.", advice::line(first)))
+    if !large {
+        return None;
+    }
+    Some(format!("Could be saved: {}.", advice::line(first)))
 }
 
 /// `Requests: 3,698 (1,849/s), median 0.25 ms, p99 4.1 ms; each 3.2 calls and 1.1 switches. Their time: 61% on a CPU, ...`

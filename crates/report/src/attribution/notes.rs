@@ -29,7 +29,11 @@ pub fn basis(basis: &Basis) -> String {
 pub fn wait(wait: &Wait) -> String {
     // A futex is in its own name.
     let futex = wait.on.as_deref().filter(|on| on.starts_with("futex "));
-    let on = wait.on.as_deref().filter(|_| futex.is_none());
+    let on = if futex.is_none() {
+        wait.on.as_deref()
+    } else {
+        None
+    };
     let call = futex.unwrap_or(&wait.call);
     let starts = |beginnings: &[&str]| {
         beginnings
@@ -55,7 +59,11 @@ pub fn wait(wait: &Wait) -> String {
         Reason::Children => "for",
         _ => "of",
     };
-    let by = wait.by.as_deref().filter(|_| !on.is_some_and(is_remote));
+    let by = if on.is_some_and(is_remote) {
+        None
+    } else {
+        wait.by.as_deref()
+    };
     match (on, by, wait.reason) {
         (None, None, _) => call.to_string(),
         (None, Some(by), Reason::Lock | Reason::Events | Reason::Other) => {
@@ -118,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_wait_names_what_for() {
-        let of = |reason, call: &str, on: Option<&str>, by: Option<&str>| {
+        fn of(reason: Reason, call: &str, on: Option<&str>, by: Option<&str>) -> String {
             let [on, by] = [on, by].map(|name| name.map(str::to_string));
             wait(&Wait {
                 reason,
@@ -127,7 +135,8 @@ mod tests {
                 by,
                 ..Wait::default()
             })
-        };
+        }
+
         let (sort, own) = (Some("sort"), Some("own 0.0.0.0:80"));
         assert_eq!(of(Reason::Disk, "fsync", Some("/a"), None), "fsync of /a");
         assert_eq!(

@@ -75,6 +75,10 @@ pub fn shoot_downs(profile: &Profile, found: &Attribution) -> Option<String> {
         .map(|own| format!("{} by {}", thousands(own.count as f64), own.call))
         .collect();
     let text = some(&many, MOST_SHOOT_DOWNS);
-    (!many.is_empty())
-        .then(|| format!("TLB shoot-downs, which interrupt the CPUs of other threads: {text}."))
+    if many.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "TLB shoot-downs, which interrupt the CPUs of other threads: {text}."
+    ))
 }

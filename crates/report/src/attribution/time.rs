@@ -178,25 +178,24 @@ pub fn time_figure(profile: &Profile) -> Option<Figure> {
     } else {
         "CPU time"
     };
-    let share = |part: &Part| {
-        let (name, kind) = name(part.kind);
-        let what = if part.what.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", some(&part.what, MOST_NAMES))
-        };
-        let share = part.seconds() / whole_s;
-        Share {
-            kind,
-            label: format!("{name}{what}"),
-            words: format!("{}, {}%", duration(part.seconds()), percent(100.0 * share)),
-            share,
-        }
-    };
     let mut parts: Vec<Share> = spent
         .parts
         .iter()
-        .map(share)
+        .map(|part| {
+            let (name, kind) = name(part.kind);
+            let what = if part.what.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", some(&part.what, MOST_NAMES))
+            };
+            let share = part.seconds() / whole_s;
+            Share {
+                kind,
+                label: format!("{name}{what}"),
+                words: format!("{}, {}%", duration(part.seconds()), percent(100.0 * share)),
+                share,
+            }
+        })
         .filter(|part| part.share > LEAST / 10.0)
         .collect();
     parts.sort_by_key(|part| part.kind);

@@ -61,7 +61,11 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     // Services have no end that something could delay: their wall time is not divided.
     let by_wall = threads.is_none() || !profile.is_service();
     let threads = threads.map(|ledger| ledger_table(profile, &title, found, ledger));
-    let wall = by_wall.then(|| time_table(&title, &found.time, &found.waits));
+    let wall = if by_wall {
+        Some(time_table(&title, &found.time, &found.waits))
+    } else {
+        None
+    };
     let mut tables: Vec<Table> = threads.into_iter().chain(wall).collect();
     if let Some(last) = tables.last_mut() {
         let verdicts = verdicts(found, by_wall).into_iter();
@@ -74,9 +78,11 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     ]);
     tables.extend(found.elsewhere.iter().map(elsewhere::table));
     if let Some(last) = tables.last_mut() {
-        let incomplete = found
-            .incomplete
-            .then(|| "the profile is incomplete: all counts are lower bounds".to_string());
+        let incomplete = if found.incomplete {
+            Some("the profile is incomplete: all counts are lower bounds".to_string())
+        } else {
+            None
+        };
         let warnings = incomplete.iter().chain(&found.warnings).take(MOST_WARNINGS);
         last.notes
             .extend(warnings.map(|warning| format!("Warning: {}.", warning.trim_end_matches('.'))));
@@ -110,17 +116,22 @@ fn verdicts(found: &Attribution, by_wall: bool) -> Vec<String> {
         })
         .into_iter()
         .chain(stopped(&found.time))
-        .chain(user_bound(&found.time).filter(|_| by_wall))
+        .chain(if by_wall {
+            user_bound(&found.time)
+        } else {
+            None
+        })
         .collect()
 }
 
 fn stopped(time: &Spent) -> Option<String> {
     let is_hidden = time.seconds_of(PartKind::Stops) > 0.0;
-    is_hidden.then(|| {
-        "ptrace stops the program at each call for longer than most calls take, so the time of calls is not known; as root, eBPF \
+    if !is_hidden {
+        return None;
+    }
+    Some("ptrace stops the program at each call for longer than most calls take, so the time of calls is not known; as root, eBPF \
          measures it."
-            .to_string()
-    })
+            .to_string())
 }
 
 /// Whether tracing is a row of the table of parts.
@@ -140,15 +151,17 @@ fn gap(profile: &Profile) -> Option<String> {
         Some(_) => "",
         None => ", with the first of them",
     };
-    (gap.ns as f64 >= LEAST_GAP * usage.wall_ns? as f64).then(|| {
-        format!(
+    if gap.ns as f64 >= LEAST_GAP * usage.wall_ns? as f64 {
+        Some(format!(
             "The longest time between two calls{with}: {} s, from {} to {} (line {}).",
             seconds(s(gap.ns)),
             gap.after,
             gap.before,
             gap.line
-        )
-    })
+        ))
+    } else {
+        None
+    }
 }
 
 /// Waiting for a CPU is not counted: that is the doing of other programs.
@@ -187,7 +200,13 @@ fn kernel_locks(found: &Attribution) -> Option<String> {
         .iter()
         .filter(|lock| s(lock.waited_ns) > least_s);
     let own: Vec<String> = shown.take(MOST_LOCKS).map(notes::kernel_lock).collect();
-    (!own.is_empty()).then(|| format!("Kernel locks, summed over threads: {}.", own.join(", ")))
+    if own.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "Kernel locks, summed over threads: {}.",
+        own.join(", ")
+    ))
 }
 
 fn calls(profile: &Profile, found: &Attribution) -> Table {
@@ -264,7 +283,10 @@ fn others(rows: &[CallRow]) -> Option<CallRow> {
         ..CallCount::default()
     };
     rows.iter().for_each(|row| count.add(&row.count));
-    (!rows.is_empty()).then(|| CallRow {
+    if rows.is_empty() {
+        return None;
+    }
+    Some(CallRow {
         count,
         ..CallRow::default()
     })
@@ -299,12 +321,15 @@ mod tests {
 
     #[test]
     fn the_share_of_user_mode_is_that_of_the_table() {
-        let part = |kind, seconds| Part {
-            kind,
-            wall_s: Some(seconds),
-            cpu_s: None,
-            what: Vec::new(),
-        };
+        fn part(kind: PartKind, seconds: f64) -> Part {
+            Part {
+                kind,
+                wall_s: Some(seconds),
+                cpu_s: None,
+                what: Vec::new(),
+            }
+        }
+
         let time = Spent {
             wall_s: Some(10.0),
             parts: vec![

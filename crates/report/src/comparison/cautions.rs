@@ -84,17 +84,20 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
 
 /// `environment: linux-6.1, kernel 6.1.0-54 (a); native (b); ...`
 fn other_environment(comparison: &Comparison, environments: &[String]) -> String {
-    let one = |(column, name): (usize, &String)| {
-        let known = comparison.columns[column]
-            .environments
-            .iter()
-            .find(|facts| facts.name == *name);
-        let kernel = known
-            .and_then(|facts| facts.kernel.as_ref())
-            .map_or(String::new(), |of| format!(", kernel {of}"));
-        (column, format!("{name}{kernel}"))
-    };
-    let texts = environments.iter().enumerate().map(one).collect();
+    let texts = environments
+        .iter()
+        .enumerate()
+        .map(|(column, name)| {
+            let known = comparison.columns[column]
+                .environments
+                .iter()
+                .find(|facts| facts.name == *name);
+            let kernel = known
+                .and_then(|facts| facts.kernel.as_ref())
+                .map_or(String::new(), |of| format!(", kernel {of}"));
+            (column, format!("{name}{kernel}"))
+        })
+        .collect();
     format!(
         "environment: {}; rows are matched by operation and parameters",
         by_file(comparison, texts)
@@ -165,8 +168,11 @@ mod tests {
 
     /// What is said of runs called `a`, `b` and so on.
     fn said(runs: &[Run]) -> String {
-        let column = |(run, label)| Column::new(label, run);
-        let columns: Vec<Column> = runs.iter().zip(["a", "b", "c"]).map(column).collect();
+        let columns: Vec<Column> = runs
+            .iter()
+            .zip(["a", "b", "c"])
+            .map(|(run, label)| Column::new(label, run))
+            .collect();
         lines(&compare(&columns, &Options::default())).join("\n") + "\n"
     }
 
@@ -198,20 +204,23 @@ isolated CPUs: none (a); 2-3 (b)
 
     #[test]
     fn only_what_differs_is_told_and_equals_stand_together() {
-        let host = |kernel: &str, mitigations: &[&str], tax: Option<&str>| Host {
-            system: Some("Linux".into()),
-            kernel: Some(kernel.into()),
-            cpu: Some("EPYC".into()),
-            mitigations: mitigations.iter().map(ToString::to_string).collect(),
-            taxes: tax
-                .into_iter()
-                .map(|kind| Tax {
-                    kind: kind.into(),
-                    detail: "x".into(),
-                })
-                .collect(),
-            ..Host::default()
-        };
+        fn host(kernel: &str, mitigations: &[&str], tax: Option<&str>) -> Host {
+            Host {
+                system: Some("Linux".into()),
+                kernel: Some(kernel.into()),
+                cpu: Some("EPYC".into()),
+                mitigations: mitigations.iter().map(ToString::to_string).collect(),
+                taxes: tax
+                    .into_iter()
+                    .map(|kind| Tax {
+                        kind: kind.into(),
+                        detail: "x".into(),
+                    })
+                    .collect(),
+                ..Host::default()
+            }
+        }
+
         let runs = [
             on(host("6.1", &["x: on", "y: on"], None)),
             on(host("6.1", &["x: on"], None)),
@@ -230,10 +239,13 @@ mitigations that differ: y: on (a); none (b, c)
 
     #[test]
     fn environments_are_told_with_their_kernels() {
-        let of = |release: &str| Run {
-            environments: vec![emulated("linux-6.1", release)],
-            ..on(Host::default())
-        };
+        fn of(release: &str) -> Run {
+            Run {
+                environments: vec![emulated("linux-6.1", release)],
+                ..on(Host::default())
+            }
+        }
+
         let releases = ["6.1.0-54", "6.1.0-56", "6.1.0-54"];
         assert_data_eq!(
             said(&releases.map(of)),
@@ -262,14 +274,17 @@ environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by ope
 
     #[test]
     fn copies_interruptions_and_moved_references_are_told() {
-        let of = |ns: u64| Run {
-            started_unix_s: 9,
-            ..run(vec![
-                record("id.getppid", ns),
-                named("n", "id.umask", 100),
-                record("call.spin", 200),
-            ])
-        };
+        fn of(ns: u64) -> Run {
+            Run {
+                started_unix_s: 9,
+                ..run(vec![
+                    record("id.getppid", ns),
+                    named("n", "id.umask", 100),
+                    record("call.spin", 200),
+                ])
+            }
+        }
+
         let interrupted = Run {
             complete: false,
             ..of(150)
@@ -288,11 +303,12 @@ kernel entries are unproven (?) for 3 rows (a, b): nothing proves that they do t
 
     #[test]
     fn other_code_under_one_name_is_told() {
-        let of = |body: &str| {
+        fn of(body: &str) -> Run {
             let mut record = named("work", body, 100);
             record.case.language = Some("c".into());
             run(vec![entering("id.umask", 100, &[]), record])
-        };
+        }
+
         assert_data_eq!(
             said(&[of("f();"), of("g();")]),
             str![[r#"

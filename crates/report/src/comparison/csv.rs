@@ -106,8 +106,10 @@ impl<'a> Line<'a> {
     fn of_cost(
         comparison: &'a Comparison,
         row: &'a ComparedRow,
-        (index, file): (usize, &'a str),
+        numbered: (usize, &'a str),
     ) -> Line<'a> {
+        let (index, file) = numbered;
+
         let (cell, verdict) = (row.cells[index].as_ref(), &row.verdicts[index]);
         let figure = cell.map(|cell| &cell.figure);
         Line {
@@ -134,8 +136,10 @@ impl<'a> Line<'a> {
     fn of_derived(
         comparison: &'a Comparison,
         row: &'a ComparedDerived,
-        (index, file): (usize, &'a str),
+        numbered: (usize, &'a str),
     ) -> Option<Line<'a>> {
+        let (index, file) = numbered;
+
         let found = row.values[index].as_ref()?;
         let (quantity, ratio) =
             difference_or_ratio(row.combination, row.unit, found.as_ref().ok().copied());
@@ -152,7 +156,9 @@ impl<'a> Line<'a> {
         })
     }
 
-    fn of_mean(mean: &'a AreaMean, (index, file): (usize, &'a str)) -> Option<Line<'a>> {
+    fn of_mean(mean: &'a AreaMean, numbered: (usize, &'a str)) -> Option<Line<'a>> {
+        let (index, file) = numbered;
+
         let ratio = Some(Ranged {
             value: mean.ratios[index]?,
             low_high: None,

@@ -10,8 +10,10 @@ pub fn findings(comparison: &Comparison) -> Vec<Finding> {
     let Some(gate) = &comparison.gate else {
         return Vec::new();
     };
-    let finding = |row| finding(comparison, gate.limit.unwrap_or_default(), row);
-    gate.rows.iter().map(finding).collect()
+    gate.rows
+        .iter()
+        .map(|row| finding(comparison, gate.limit.unwrap_or_default(), row))
+        .collect()
 }
 
 fn finding(comparison: &Comparison, limit: f64, row: &GatedRow) -> Finding {

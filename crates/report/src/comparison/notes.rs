@@ -4,7 +4,7 @@ use crate::comparison::row::{Names, different_work, share};
 use crate::conditions;
 use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
-use analysis::compare::{Caution, Cell, ColumnInfo, Comparison, LeftOut, MachineChange, Verdict};
+use analysis::compare::{Caution, Cell, Comparison, LeftOut, MachineChange, Verdict};
 use analysis::summary::Warning;
 use itertools::Itertools;
 use model::grouped;
@@ -57,13 +57,16 @@ fn both_at_once(comparison: &Comparison) -> &'static str {
 /// How far the ends of the interval are from the ratio of two times, as a share, in the middle row; `None` without such ratios.
 fn middle_half_width(comparison: &Comparison) -> Option<f64> {
     let verdicts = comparison.rows.iter().flat_map(|row| &row.verdicts);
-    let half_width = |verdict: &Verdict| match verdict {
-        Verdict::Ratio(ratio) if verdict.difference().is_none() => {
-            Some((ratio.high / ratio.low).sqrt() - 1.0)
-        }
-        _ => None,
-    };
-    stats::median(verdicts.filter_map(half_width).collect())
+    stats::median(
+        verdicts
+            .filter_map(|verdict| match verdict {
+                Verdict::Ratio(ratio) if verdict.difference().is_none() => {
+                    Some((ratio.high / ratio.low).sqrt() - 1.0)
+                }
+                _ => None,
+            })
+            .collect(),
+    )
 }
 
 fn instructions(comparison: &Comparison) -> Vec<String> {
@@ -78,7 +81,11 @@ fn instructions(comparison: &Comparison) -> Vec<String> {
         margin => format!("more, fewer: by more than {margin} in every pair of repeats; equal: within {margin}"),
     };
     let means = comparison.rows.iter().any(|row| !row.is_counted()) && !comparison.areas.is_empty();
-    let means = means.then(|| "means cover times only".to_string());
+    let means = if means {
+        Some("means cover times only".to_string())
+    } else {
+        None
+    };
     [NOT_TIME.to_string(), verdicts]
         .into_iter()
         .chain(means)
@@ -86,31 +93,34 @@ fn instructions(comparison: &Comparison) -> Vec<String> {
 }
 
 fn labels(comparison: &Comparison) -> Vec<String> {
-    let line = |column: &ColumnInfo| {
-        Some(format!(
-            "{}: {}",
-            column.label,
-            conditions::labels(&column.labels)?
-        ))
-    };
     comparison
         .columns
         .iter()
-        .filter_map(line)
+        .filter_map(|column| {
+            Some(format!(
+                "{}: {}",
+                column.label,
+                conditions::labels(&column.labels)?
+            ))
+        })
         .take(MOST_IN_A_NOTE)
         .collect()
 }
 
 fn machines(comparison: &Comparison) -> Vec<String> {
     let changes = comparison.columns.iter().zip(&comparison.machine);
-    let line = |(column, change): (&ColumnInfo, &Option<MachineChange>)| {
-        Some(format!("{}: {}", column.label, machine(change.as_ref()?)))
-    };
-    changes.filter_map(line).collect()
+    changes
+        .filter_map(|(column, change)| {
+            Some(format!("{}: {}", column.label, machine(change.as_ref()?)))
+        })
+        .collect()
 }
 
 fn machine(change: &MachineChange) -> String {
-    let percent = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
+    fn percent(ratio: f64) -> String {
+        format!("{:+.1}%", 100.0 * (ratio - 1.0))
+    }
+
     let (low, high) = (percent(change.low), percent(change.high));
     let then = if change.rows_are_relative {
         "ratios are relative to that".to_string()
@@ -138,9 +148,14 @@ pub fn speed(change: &MachineChange) -> String {
 /// How many there are on each side, where one has several.
 fn runs(comparison: &Comparison) -> Option<String> {
     let columns = &comparison.columns;
-    let run = |column: &ColumnInfo| format!("{} {}", column.label, counted(column.runs, "run"));
     let several = columns.iter().any(|column| column.runs > 1);
-    several.then(|| few(&columns.iter().map(run).collect_vec()))
+    if !several {
+        return None;
+    }
+    Some(few(&columns
+        .iter()
+        .map(|column| format!("{} {}", column.label, counted(column.runs, "run")))
+        .collect_vec()))
 }
 
 /// What the marks of costs mean, and which rows have them.
@@ -210,17 +225,17 @@ mod tests {
 
     /// The panel's members in user mode and in the kernel at these costs, compared with 100 us each.
     fn machine_notes(user: u64, kernel: u64) -> Vec<String> {
-        let column = |label: &str, user: u64, kernel: u64| {
-            let cost = |i: usize| if i < PANEL_IN_USER_MODE { user } else { kernel };
+        fn column(label: &str, user: u64, kernel: u64) -> Column {
             Column::new(
                 label,
                 &run(PANEL
                     .iter()
                     .enumerate()
-                    .map(|(i, id)| record(id, cost(i)))
+                    .map(|(i, id)| record(id, if i < PANEL_IN_USER_MODE { user } else { kernel }))
                     .collect()),
             )
-        };
+        }
+
         let columns = [column("old", 100_000, 100_000), column("new", user, kernel)];
         machines(&compare(&columns, &Options::default()))
     }

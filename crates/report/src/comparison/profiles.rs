@@ -232,10 +232,12 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
 /// Sections that are not compared, since another column lacks them.
 fn lacking(comparison: &ProfileComparison) -> Vec<String> {
     let columns = &comparison.columns;
-    let is_common = |name: &&String| columns.iter().all(|column| column.sections.contains(name));
     let mut notes = Vec::new();
     for column in columns {
-        let alone = column.sections.iter().filter(|name| !is_common(name));
+        let alone = column
+            .sections
+            .iter()
+            .filter(|name| !columns.iter().all(|column| column.sections.contains(name)));
         let alone = alone.collect_vec();
         if !alone.is_empty() {
             notes.push(format!(

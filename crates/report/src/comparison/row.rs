@@ -239,7 +239,11 @@ pub fn difference(verdict: &Verdict) -> Cell {
 
 /// `-59.2%`, with as many digits as show that there is a difference.
 pub fn difference_percent(verdict: &Verdict) -> Cell {
-    let ratio = verdict.ratio().filter(|_| verdict.difference().is_some());
+    let ratio = if verdict.difference().is_some() {
+        verdict.ratio()
+    } else {
+        None
+    };
     Cell::known(ratio.map(|ratio| 100.0 * (ratio - 1.0)), |percent| {
         let digits = if percent.abs() < 0.095 { 3 } else { 1 };
         signed(percent, |value| format!("{value:.digits$}%"))

@@ -80,25 +80,26 @@ const IS_KIND: [fn(&Verdict) -> bool; 3] = [
 
 fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
     let kinds = |row: &ComparedRow| {
-        let has = |is_kind: fn(&Verdict) -> bool| row.verdicts.iter().any(is_kind);
         let kinds = KINDS.iter().zip(IS_KIND);
-        let kinds = kinds.filter(|(_, is_kind)| has(*is_kind));
+        let kinds = kinds.filter(|(_, is_kind)| row.verdicts.iter().any(*is_kind));
         kinds.map(|((kind, _), _)| *kind).collect()
-    };
-    let of_row = |row: Option<&ComparedRow>| {
-        row.map_or_else(Default::default, |row| (row.area.clone(), kinds(row)))
     };
     Filter {
         kinds: KINDS,
-        rows: rows.map(of_row).collect(),
+        rows: rows
+            .map(|row| row.map_or_else(Default::default, |row| (row.area.clone(), kinds(row))))
+            .collect(),
     }
 }
 
 fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
-    let key = |scale: Option<&Scale>| match scale {
-        Some(scale) => Group::Scaled(scale.calls, scale.unit.clone()),
-        None => Group::In(Unit::Nanoseconds),
-    };
+    fn key(scale: Option<&Scale>) -> Group {
+        match scale {
+            Some(scale) => Group::Scaled(scale.calls, scale.unit.clone()),
+            None => Group::In(Unit::Nanoseconds),
+        }
+    }
+
     let files = 0..comparison.columns.len();
     let emulated: HashSet<&str> = comparison
         .rows
@@ -179,7 +180,6 @@ fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
 fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let other = 1 - comparison.baseline;
     let exact = *group == Group::In(Unit::Instructions);
-    let relative = |verdict: &Verdict| Cell::known(verdict.relative(), words::number);
     let moved = comparison.reference[other]
         .mark()
         .is_some_and(Mark::is_change);
@@ -206,7 +206,10 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
         .expendable(1)
         .shown_if(exact)
         .left("verdict", cell(words::mark))
-        .right("/getppid", cell(relative))
+        .right(
+            "/getppid",
+            cell(|verdict| Cell::known(verdict.relative(), words::number)),
+        )
         .expendable(1)
         .shown_if(moved && !exact)
         .table()

@@ -28,7 +28,7 @@ pub fn program_document(found: &ProgramInKernels, all: bool) -> Document {
     match &found.kernels[..] {
         [first, .., last] => {
             blocks.push(Block::Table(calls_of_two(first, last, most)));
-            blocks.push(Block::Table(changes(found, (first, last), most)));
+            blocks.push(Block::Table(changes(found, first, last, most)));
         }
         [only] => {
             blocks.push(Block::Table(calls(only, most)));
@@ -82,7 +82,10 @@ fn kernels(found: &ProgramInKernels) -> Table {
 }
 
 fn ratio(instructions: u64, first: u64) -> Option<String> {
-    (first != 0).then(|| format!("x{:.3}", instructions as f64 / first as f64))
+    if first == 0 {
+        return None;
+    }
+    Some(format!("x{:.3}", instructions as f64 / first as f64))
 }
 
 /// How far single runs are from the median: `-0.1% +1.2%`.
@@ -149,7 +152,8 @@ fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) 
 
 fn changes(
     found: &ProgramInKernels,
-    (before, after): (&ProgramInKernel, &ProgramInKernel),
+    before: &ProgramInKernel,
+    after: &ProgramInKernel,
     most: usize,
 ) -> Table {
     let columns = Columns::of(&found.changes)
@@ -198,12 +202,14 @@ fn unlike(kernel: &ProgramInKernel) -> Option<String> {
     let recorded = kernel.split.user? + kernel.split.kernel_mode?;
     let ratio = recorded as f64 / kernel.instructions.max(1) as f64;
     let name = &kernel.environment;
-    ((ratio - 1.0).abs() > ALIKE).then(|| {
-        format!(
+    if (ratio - 1.0).abs() > ALIKE {
+        Some(format!(
             "{name}: the recorded run, which is split by mode, executed {} instructions",
             thousands(recorded as f64)
-        )
-    })
+        ))
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

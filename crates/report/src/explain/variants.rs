@@ -8,9 +8,10 @@ use model::Entries;
 use model::code::{Answer, Code, Explanation, Variant};
 
 pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
-    let number = |value: Option<f64>, text: fn(f64) -> String| {
+    fn number(value: Option<f64>, text: fn(f64) -> String) -> Cell {
         value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
-    };
+    }
+
     let mut columns = Columns::of(variants).same("operation", |v| &v.operation);
     if several_environments(variants) {
         columns = columns.same("environment", |v| &v.environment);
@@ -143,12 +144,7 @@ fn enters(explanation: &Explanation) -> bool {
 }
 
 pub fn variants_answer(variants: &[Variant]) -> String {
-    let known = variants
-        .iter()
-        .filter_map(|v| Some((name(v, variants), known(v)?, ns(v)?)));
-    let (entering, staying): (Vec<_>, Vec<_>) =
-        known.partition(|(_, explanation, _)| enters(explanation));
-    let range = |known: &[(String, &Explanation, f64)]| {
+    fn range(known: &[(String, &Explanation, f64)]) -> String {
         let ends = |pick: fn(f64, f64) -> f64| {
             nanoseconds(known.iter().map(|(.., ns)| *ns).reduce(pick).unwrap_or(0.0))
         };
@@ -157,7 +153,13 @@ pub fn variants_answer(variants: &[Variant]) -> String {
         } else {
             format!("{} to {} ns", ends(f64::min), ends(f64::max))
         }
-    };
+    }
+
+    let known = variants
+        .iter()
+        .filter_map(|v| Some((name(v, variants), known(v)?, ns(v)?)));
+    let (entering, staying): (Vec<_>, Vec<_>) =
+        known.partition(|(_, explanation, _)| enters(explanation));
     let names = staying.iter().map(|(name, ..)| name.as_str()).join(", ");
     match (&entering[..], &staying[..]) {
         ([], []) => String::new(),

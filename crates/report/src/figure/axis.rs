@@ -90,7 +90,10 @@ impl LogAxis {
 
     /// Powers of ten; 1 comes first, so that it gets a tick if it is on the axis.
     fn decades(&self) -> impl Iterator<Item = f64> + use<> {
-        let power = |value: f64| (value.log10().floor() as i32).clamp(-40, 40);
+        fn power(value: f64) -> i32 {
+            (value.log10().floor() as i32).clamp(-40, 40)
+        }
+
         let (first, last) = (power(self.low), power(self.high) + 1);
         (0..=last.max(0))
             .chain((first.min(0)..0).rev())

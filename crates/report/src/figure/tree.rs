@@ -54,7 +54,7 @@ impl<'a> Tree<'a> {
         let whole = self.sum(0);
         let words =
             |[weight, _]: [f64; 2]| format!("{}, {:.1}%", value(weight), 100.0 * weight / whole);
-        self.frames((0, 0.0), whole, &|sums| (words(sums), None))
+        self.frames(0, 0.0, whole, &|sums| (words(sums), None))
     }
 
     /// Frames as wide as the larger side, marked by how they changed.
@@ -68,13 +68,13 @@ impl<'a> Tree<'a> {
                 value((after - before).abs())
             )
         };
-        self.frames((0, 0.0), self.width(), &|sums| {
+        self.frames(0, 0.0, self.width(), &|sums| {
             (words(sums), Some(change(sums)))
         })
     }
 
     /// The widest first.
-    fn frames(&self, (depth, left): (usize, f64), whole: f64, words: &Words) -> Vec<Frame> {
+    fn frames(&self, depth: usize, left: f64, whole: f64, words: &Words) -> Vec<Frame> {
         let mut below: Vec<(f64, &(Step, Tree))> =
             self.below.iter().map(|one| (one.1.width(), one)).collect();
         below.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.0.cmp(&b.1.0)));
@@ -92,7 +92,7 @@ impl<'a> Tree<'a> {
                     left,
                     share,
                 });
-                frames.extend(tree.frames((depth + 1, left), whole, words));
+                frames.extend(tree.frames(depth + 1, left, whole, words));
             }
             left += share;
         }
@@ -115,8 +115,11 @@ mod tests {
 
     #[test]
     fn what_is_gone_and_what_is_new_have_their_room() {
+        fn step(name: &str) -> (FrameKind, &str) {
+            (FrameKind::Function, name)
+        }
+
         let mut tree = Tree::default();
-        let step = |name| (FrameKind::Function, name);
         tree.add([step("main"), step("old")].into_iter(), 0, 30.0);
         tree.add([step("main"), step("same")].into_iter(), 0, 50.0);
         tree.add([step("main"), step("same")].into_iter(), 1, 50.0);

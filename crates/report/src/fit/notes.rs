@@ -7,8 +7,16 @@ use model::prose::few;
 
 /// `io.read_zero: 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032)`
 pub fn lines(family: &Family) -> Vec<String> {
-    let worthy = |member: &&Member| member.series.points.len() >= 3;
-    let members = || family.members.iter().filter(worthy);
+    fn ranged(member: &Member) -> Option<stats::Interval> {
+        member.line?.fixed.next_run
+    }
+
+    let members = || {
+        family
+            .members
+            .iter()
+            .filter(|member| member.series.points.len() >= 3)
+    };
     let mut lines: Vec<String> = members()
         .filter_map(|member| {
             let line = member.line?;
@@ -24,7 +32,6 @@ pub fn lines(family: &Family) -> Vec<String> {
             ))
         })
         .collect();
-    let ranged = |member: &Member| member.line?.fixed.next_run;
     if members().any(|member| ranged(member).is_some()) {
         lines.push("in parentheses: 95% interval for the next run's line".to_string());
     }
@@ -114,7 +121,9 @@ fn overtaking(family: &Family, crossing: &Crossing) -> String {
     )
 }
 
-fn values(family: &Family, (low, high): (u64, u64)) -> [String; 2] {
+fn values(family: &Family, between: (u64, u64)) -> [String; 2] {
+    let (low, high) = between;
+
     [low, high].map(|value| parameter_value(&family.parameter, value))
 }
 

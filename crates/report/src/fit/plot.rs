@@ -56,7 +56,9 @@ pub fn plot(family: &Family, width: u16) -> Vec<String> {
             .zip(MARKS)
             .map(|(line, mark)| format!("  {mark}  {}", line.label)),
     );
-    text.extend((more > 0).then(|| format!("  {more} more are not drawn")));
+    if more > 0 {
+        text.push(format!("  {more} more are not drawn"));
+    }
     text.into_iter()
         .map(|line| line.chars().take(usize::from(width)).collect())
         .collect()
@@ -91,25 +93,29 @@ fn set(canvas: &mut [Vec<char>], column: usize, cell: usize, mark: char) {
 
 /// From the highest cost down, every fourth row with its cost.
 fn rows(canvas: &[Vec<char>], y: &LogAxis) -> Vec<String> {
-    let line = |(cell, row): (usize, &Vec<char>)| {
-        let (label, tick) = if (HEIGHT - 1 - cell).is_multiple_of(4) || cell == 0 {
-            (
-                format!(
-                    "{} ns",
-                    nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))
-                ),
-                '┤',
+    canvas
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(cell, row)| {
+            let (label, tick) = if (HEIGHT - 1 - cell).is_multiple_of(4) || cell == 0 {
+                (
+                    format!(
+                        "{} ns",
+                        nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))
+                    ),
+                    '┤',
+                )
+            } else {
+                (String::new(), '│')
+            };
+            format!(
+                "{label:>width$} {tick}{}",
+                row.iter().collect::<String>().trim_end(),
+                width = MARGIN - 2
             )
-        } else {
-            (String::new(), '│')
-        };
-        format!(
-            "{label:>width$} {tick}{}",
-            row.iter().collect::<String>().trim_end(),
-            width = MARGIN - 2
-        )
-    };
-    canvas.iter().enumerate().rev().map(line).collect()
+        })
+        .collect()
 }
 
 fn x_axis(

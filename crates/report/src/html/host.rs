@@ -24,7 +24,11 @@ pub fn one_line(host: &Host) -> String {
 
 /// `2026-01-01 00:00 UTC`
 pub fn started(unix_s: u64) -> Option<String> {
-    (unix_s > 0).then(|| format!("{} UTC", date(unix_s)))
+    if unix_s > 0 {
+        Some(format!("{} UTC", date(unix_s)))
+    } else {
+        None
+    }
 }
 
 type Fact<T> = (&'static str, fn(&T) -> Option<String>);
@@ -48,8 +52,11 @@ const OF_RUN: [Fact<Portrait>; 7] = [
             .map(|runs| runs.to_string())
     }),
     ("target precision", |p| {
-        Some(format!("{}%", p.column.info.precision_percent))
-            .filter(|_| p.column.info.source.is_none())
+        if p.column.info.source.is_none() {
+            Some(format!("{}%", p.column.info.precision_percent))
+        } else {
+            None
+        }
     }),
     ("note", |p| filled(&p.column.info.source.as_ref()?.note)),
 ];
@@ -155,15 +162,20 @@ fn rows<'a, T: 'a>(facts: &[Fact<T>], of: impl Iterator<Item = Option<&'a T>> + 
 }
 
 pub fn of_runs(files: &[Portrait]) -> Table {
-    let hosts = files.iter().map(|file| Some(&file.column.info.host));
-    let is_timed = |file: &Portrait| {
+    fn is_timed(file: &Portrait) -> bool {
         file.detail
             .as_ref()
             .is_none_or(|detail| !detail.summary.is_counted())
-    };
-    let timed = files
-        .iter()
-        .map(|file| Some(&file.column.info.host).filter(|_| is_timed(file)));
+    }
+
+    let hosts = files.iter().map(|file| Some(&file.column.info.host));
+    let timed = files.iter().map(|file| {
+        if is_timed(file) {
+            Some(&file.column.info.host)
+        } else {
+            None
+        }
+    });
     let compilers = files
         .iter()
         .map(|file| filled(&file.column.info.tool.compiler))
@@ -208,6 +220,10 @@ fn table(title: &str, labels: Vec<&str>, facts: Vec<Row>) -> Table {
         });
     }
     let unknown = unknown.into_iter().map(|(name, _)| name).join(", ");
-    let note = (!unknown.is_empty()).then(|| format!("Not known: {unknown}."));
+    let note = if unknown.is_empty() {
+        None
+    } else {
+        Some(format!("Not known: {unknown}."))
+    };
     columns.table().titled(title).noted(note)
 }

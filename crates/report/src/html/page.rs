@@ -246,12 +246,13 @@ fn stylesheet() -> String {
 
 /// Nothing is loaded, and only this style and these scripts take effect.
 fn policy(style: &str, script: &str) -> String {
-    let hash = |text: &str| {
+    fn hash(text: &str) -> String {
         format!(
             "'sha256-{}'",
             BASE64.encode(Sha256::digest(text.as_bytes()))
         )
-    };
+    }
+
     let scripts = [SCRIPT, script]
         .into_iter()
         .filter(|text| !text.is_empty())

@@ -93,8 +93,11 @@ fn time(profile: &Profile) -> Vec<Part> {
     let found = attribute(profile, None, &[]);
     let threads = found.threads.as_ref();
     let threads = threads.map(|own| ledger_table(profile, &notes::title(profile), &found, own));
-    let wall = || time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure);
-    let by_wall = (threads.is_none() || !profile.is_service()).then(wall);
+    let by_wall = if threads.is_none() || !profile.is_service() {
+        Some(time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure))
+    } else {
+        None
+    };
     let mut parts: Vec<Part> = threads
         .map(Part::table)
         .into_iter()
@@ -207,7 +210,10 @@ fn by_call(profile: &Profile, latencies: &[Latency]) -> Part {
 }
 
 fn histogram(latency: &Latency) -> (f64, Markup) {
-    let us = |ns: f64| significant(ns / 1e3);
+    fn us(ns: f64) -> String {
+        significant(ns / 1e3)
+    }
+
     let (first, most) = (
         latency.counts().next().map_or(0.0, |(ns, _)| ns),
         latency.max_ns.unwrap_or(0.0),
@@ -298,10 +304,9 @@ fn objects(profile: &Profile) -> Vec<Part> {
             "Calls by descriptor: the descriptors used most",
         ),
     ];
-    let has = |kind| profile.objects.iter().any(|object| object.kind == kind);
     kinds
         .into_iter()
-        .filter(|(kind, ..)| has(*kind))
+        .filter(|(kind, ..)| profile.objects.iter().any(|object| object.kind == *kind))
         .map(|(_, by, title)| Part::table(table_by(profile, by, title)))
         .collect()
 }
@@ -314,6 +319,8 @@ fn stacks(profile: &Profile) -> Vec<Part> {
 /// One figure for each weight that there is, with a note below.
 fn flames(of: impl Fn(&Weight) -> Option<Figure>, note: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = WEIGHTS.iter().filter_map(of).map(Part::Figure).collect();
-    parts.extend((!parts.is_empty()).then(|| Part::note(note)));
+    if !parts.is_empty() {
+        parts.push(Part::note(note));
+    }
     parts
 }

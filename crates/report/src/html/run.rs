@@ -73,7 +73,11 @@ fn subtitle(of: &RunsPage) -> String {
         return some(&of.files.iter().map(Portrait::label).collect::<Vec<_>>(), 6);
     };
     let info = &main.column.info;
-    let runs = (info.runs > 1).then(|| counted(info.runs, "run"));
+    let runs = if info.runs > 1 {
+        Some(counted(info.runs, "run"))
+    } else {
+        None
+    };
     let source = info.source.as_ref().map(|source| source.title.clone());
     [
         conditions::labels(&info.labels),
@@ -92,8 +96,11 @@ fn warnings(files: &[Portrait]) -> Vec<String> {
     for file in files {
         let info = &file.column.info;
         let taxes = info.host.taxes.iter().map(conditions::tax);
-        let incomplete = (!info.complete)
-            .then(|| "the run was interrupted: missing results are marked".to_string());
+        let incomplete = if info.complete {
+            None
+        } else {
+            Some("the run was interrupted: missing results are marked".to_string())
+        };
         for warning in taxes
             .chain(info.warnings.iter().map(of_run))
             .chain(incomplete)

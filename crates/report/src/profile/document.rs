@@ -115,12 +115,6 @@ impl<'a> ProfileDocument<'a> {
         let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
         sums(By::Class).for_each(|sum| classes.entry(sum.name.clone()).or_default().push(sum));
         let ranges = profile.ranges();
-        let mut call = |sum: Sum| Call {
-            latency: Latency::of(profile, &sum.name).unwrap_or_default(),
-            calls_range: ranges.get(&sum.name).copied(),
-            classes: classes.remove(&sum.name).unwrap_or_default(),
-            sum,
-        };
         ProfileDocument {
             tool: profile.tool.as_ref(),
             host: &profile.host,
@@ -136,7 +130,14 @@ impl<'a> ProfileDocument<'a> {
             sections: &profile.sections,
             warnings: &profile.warnings,
             total: Sum::new(profile, profile.all_calls()),
-            calls: sums(By::Call).map(&mut call).collect(),
+            calls: sums(By::Call)
+                .map(|sum| Call {
+                    latency: Latency::of(profile, &sum.name).unwrap_or_default(),
+                    calls_range: ranges.get(&sum.name).copied(),
+                    classes: classes.remove(&sum.name).unwrap_or_default(),
+                    sum,
+                })
+                .collect(),
             processes: profile
                 .groups
                 .iter()

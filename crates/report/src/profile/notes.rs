@@ -41,16 +41,22 @@ pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
         let bias = "For calls shorter than a microsecond, up to a third of the share is attributed to user mode; without '--sampled' they are timed.";
         return vec![note.to_string(), bias.to_string()];
     }
-    let dropped = dropped(profile).filter(|_| matches!(by, By::Path | By::Descriptor));
+    let dropped = if matches!(by, By::Path | By::Descriptor) {
+        dropped(profile)
+    } else {
+        None
+    };
     let over = profile
         .all_calls()
         .elapsed_ns()
         .zip(profile.usage.wall_ns)
         .is_some_and(|(all, wall)| all > wall && by != By::Error);
-    let over = over.then(|| {
-        "% wall: time between entry and return, summed over threads; above 100, several were in calls at once."
-            .to_string()
-    });
+    let over = if over {
+        Some("% wall: time between entry and return, summed over threads; above 100, several were in calls at once."
+            .to_string())
+    } else {
+        None
+    };
     dropped.into_iter().chain(over).collect()
 }
 
@@ -160,8 +166,13 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
         .filter(|path| path.calls >= least)
         .take(most);
     let more = profile.tree.len().saturating_sub(most);
-    let more = (more > 0)
-        .then(|| format!("Processes: {more} more, with fewer calls, are in the profile."));
+    let more = if more > 0 {
+        Some(format!(
+            "Processes: {more} more, with fewer calls, are in the profile."
+        ))
+    } else {
+        None
+    };
     let lines = shown
         .map(|path| {
             let times = if path.processes > 1 {
@@ -305,15 +316,20 @@ pub fn mean(profile: &Profile) -> &'static str {
 fn unwoken(profile: &Profile) -> Option<String> {
     let note =
         "Blocked time includes the wait for a CPU after the wake-up: an older version traced this.";
-    profile
-        .all_calls()
-        .is_blocked_until_it_ran()
-        .then(|| note.to_string())
+    if !profile.all_calls().is_blocked_until_it_ran() {
+        return None;
+    }
+    Some(note.to_string())
 }
 
 fn incomplete(profile: &Profile) -> Option<String> {
-    let ended = || "INCOMPLETE: tracing ended before the workload did.".to_string();
-    lost_events(profile.tracer.lost).or_else(|| (!profile.complete).then(ended))
+    lost_events(profile.tracer.lost).or_else(|| {
+        if profile.complete {
+            None
+        } else {
+            Some("INCOMPLETE: tracing ended before the workload did.".to_string())
+        }
+    })
 }
 
 pub fn lost_events(lost: u64) -> Option<String> {
@@ -328,11 +344,12 @@ pub fn lost_events(lost: u64) -> Option<String> {
 
 /// The file was edited, or its tracer has a bug.
 pub fn doubts(profile: &Profile) -> Vec<String> {
-    let impossible = |count: &CallCount| {
+    fn impossible(count: &CallCount) -> bool {
         [count.failures(), count.unfinished, count.untimed]
             .iter()
             .any(|part| *part > count.calls)
-    };
+    }
+
     profile
         .totals(By::Call)
         .iter()

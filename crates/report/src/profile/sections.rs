@@ -85,7 +85,10 @@ fn rate(section: &Section, count: u64) -> String {
 
 /// Of each section, call and class, over all iterations; one line for a section without calls.
 fn records(lines: &[(&Section, &CallCount)]) -> Records {
-    let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
+    fn seconds(ns: Option<u64>) -> Option<f64> {
+        ns.map(|ns| ns as f64 / 1e9)
+    }
+
     Columns::of(lines)
         .field("section", |(section, _)| &section.name)
         .field("iterations", |(section, _)| section.iterations)

@@ -9,9 +9,12 @@ use model::{Profile, SlowCall};
 const MOST_FRAMES: usize = 4;
 
 pub fn slowest_table(profile: &Profile) -> Table {
+    fn ms(ns: u64) -> f64 {
+        ns as f64 / 1e6
+    }
+
     let mut calls: Vec<&SlowCall> = profile.slowest.iter().collect();
     calls.sort_by_key(|call| std::cmp::Reverse(call.elapsed_ns));
-    let ms = |ns: u64| ns as f64 / 1e6;
     let columns = Columns::of(&calls)
         .same("call", |call| &call.call)
         .same("class", |call| class(&call.class))

@@ -60,21 +60,28 @@ const NONE: &str = "This profile has no stacks: trace with --stacks.";
 
 /// A semicolon or line end in a name would be read as the end of a frame.
 fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
-    let name = |name: &str| name.replace([';', '\n'], ":");
     profile
         .stacks
         .iter()
         .filter_map(|stack| {
             let weight = weight.of(stack).filter(|weight| *weight >= 0.5)?;
-            let frames = path(stack).map(|(_, frame)| name(frame)).join(";");
+            let frames = path(stack)
+                .map(|(_, frame)| frame.replace([';', '\n'], ":"))
+                .join(";");
             Some(format!("{frames} {weight:.0}"))
         })
         .collect()
 }
 
 fn stack_table(profile: &Profile) -> Table {
-    let s = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
-    let text = |s: f64| format!("{s:.4}");
+    fn s(ns: Option<u64>) -> Option<f64> {
+        ns.map(|ns| ns as f64 / 1e9)
+    }
+
+    fn text(s: f64) -> String {
+        format!("{s:.4}")
+    }
+
     let columns = Columns::of(&profile.stacks)
         .same("process", |stack| &stack.process)
         .left("stack", |stack| stack.frames.join(" > "))

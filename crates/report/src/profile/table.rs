@@ -30,9 +30,8 @@ pub fn profile_table(profile: &Profile, by: By) -> Table {
         .table()
         .with_headings(|row| row == rows)
         .with_records(records);
-    let notes = Some(notes::none(by))
-        .filter(|_| rows == 0)
-        .flatten()
+    let none = if rows == 0 { notes::none(by) } else { None };
+    let notes = none
         .into_iter()
         .chain(notes::of_rows(profile, by))
         .chain(notes::notes(profile));
@@ -92,7 +91,6 @@ fn names(by: By, totals: &[Total]) -> TotalColumns<'_> {
 
 fn times<'r>(columns: TotalColumns<'r>, profile: &Profile, by: By) -> TotalColumns<'r> {
     let latency = |t: &Total| (by == By::Call).then(|| Latency::of(profile, &t.count.call))?;
-    let percent = |t: &Total| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns);
     // Only what a log of strace cannot divide has a mean of the whole.
     let all = profile.all_calls();
     let shown = by != By::Error;
@@ -115,12 +113,20 @@ fn times<'r>(columns: TotalColumns<'r>, profile: &Profile, by: By) -> TotalColum
         .expendable(5)
         .shown_if(timed);
     columns
-        .numbers("% wall", "wall_percent", |p| format!("{p:.1}"), percent)
+        .numbers(
+            "% wall",
+            "wall_percent",
+            |p| format!("{p:.1}"),
+            |t| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns),
+        )
         .shown_if(shown && profile.usage.wall_ns.is_some())
 }
 
 fn shares(columns: TotalColumns<'_>, all: u64) -> TotalColumns<'_> {
-    let found = |t: &Total| t.count.samples.unwrap_or(0);
+    fn found(t: &Total) -> u64 {
+        t.count.samples.unwrap_or(0)
+    }
+
     let share = |t: &Total| 100.0 * found(t) as f64 / all.max(1) as f64;
     let interval = |t: &Total| share_interval(found(t), all);
     let half = |t: &Total| {
@@ -144,13 +150,16 @@ fn shares(columns: TotalColumns<'_>, all: u64) -> TotalColumns<'_> {
 }
 
 fn states<'r>(columns: TotalColumns<'r>, all: &CallCount, shown: bool) -> TotalColumns<'r> {
+    fn seconds(ns: Option<u64>) -> Option<f64> {
+        ns.map(|ns| ns as f64 / 1e9)
+    }
+
     let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns]
         .into_iter()
         .flatten()
         .max()
         .unwrap_or(0);
     let unit = TimeUnit::of(largest as f64 / 1e9);
-    let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
     let time = |count: &CallCount, ns| {
         Cell::known_unless(count.is_untimed(), seconds(ns), |seconds| {
             unit.text(seconds)

@@ -28,8 +28,10 @@ pub fn row_name(own: &RaceResult) -> String {
 
 /// The base once more, beside what is compared with it.
 pub fn control_of<'a>(found: &'a RaceFound, versus: &Versus) -> Option<&'a Versus> {
-    let is_control = |own: &&Versus| own.base == versus.base && found.results[own.head].control;
-    found.versus.iter().find(is_control)
+    found
+        .versus
+        .iter()
+        .find(|own| own.base == versus.base && found.results[own.head].control)
 }
 
 /// Of those that are compared, not of controls.
@@ -67,11 +69,13 @@ pub fn lines(found: &RaceFound) -> Vec<Line<'_>> {
     };
     let mut order: Vec<usize> = (0..found.results.len()).collect();
     order.sort_by_key(|index| place(*index));
-    let line = |index: usize| Line {
-        own: &found.results[index],
-        versus: versus(index),
-    };
-    order.into_iter().map(line).collect()
+    order
+        .into_iter()
+        .map(|index| Line {
+            own: &found.results[index],
+            versus: versus(index),
+        })
+        .collect()
 }
 
 pub fn half_width(interval: Option<[f64; 3]>) -> Cell {

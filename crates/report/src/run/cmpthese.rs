@@ -99,12 +99,14 @@ fn in_matrices<'a, 'b>(groups: &'a [Group<'b>]) -> Vec<&'a [Timing<'b>]> {
 fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
     let all: usize = groups.iter().map(|group| group.timings.len()).sum();
     let shown: usize = matrices.iter().map(|matrix| matrix.len()).sum();
-    (shown < all).then(|| {
+    if shown < all {
         let rest = all - shown;
-        format!(
+        Some(format!(
             "note: {rest} of {all} cases are not in a matrix, which has {MOST_IN_MATRICES} at most: run or show fewer"
-        )
-    })
+        ))
+    } else {
+        None
+    }
 }
 
 fn lines(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks) -> Vec<String> {

@@ -151,13 +151,16 @@ pub fn is_judged(summary: &Summary) -> bool {
 }
 
 fn instruction_counts<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
+    fn count(line: &Line) -> Option<Ranged> {
+        line.quantity?.in_unit(Unit::Instructions)
+    }
+
     let [counted, _] = units(summary);
     let counts = || summary.rows.iter().filter_map(Row::instructions);
     let (ranges, nets) = (
         counts().any(|count| !count.is_exact()),
         counts().any(|count| count.net.is_some()),
     );
-    let count = |line: &Line| line.quantity?.in_unit(Unit::Instructions);
     columns
         .right("instr/op", |line| line.figure_in(Unit::Instructions))
         .shown_if(counted)
@@ -176,7 +179,10 @@ fn instruction_counts<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineCo
 }
 
 fn over_warm<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
-    let ratio = |line: &Line| line.cost()?.cold_over_warm;
+    fn ratio(line: &Line) -> Option<Ranged> {
+        line.cost()?.cold_over_warm
+    }
+
     let columns = columns
         .right("cold / warm", |line| {
             Cell::known(ratio(line).map(|own| own.value), three_figures)
@@ -230,7 +236,11 @@ fn rates<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
         .expendable(4)
         .shown_if(timed)
         .field("calls_per_s", |line| {
-            line.cost().filter(|_| !line.is_cold()).map(per_second)
+            if line.is_cold() {
+                None
+            } else {
+                line.cost().map(per_second)
+            }
         })
         .field("relative", |line| Some(line.cost()?.relative?.value))
         .ends(["relative_low", "relative_high"], |line| {
@@ -375,9 +385,10 @@ impl<'a> Line<'a> {
 
     fn counted(&self) -> Option<&'a Entries> {
         let row = self.row?;
-        row.entries
-            .as_ref()
-            .filter(|_| row.entries_status == EntriesStatus::Verified)
+        if row.entries_status != EntriesStatus::Verified {
+            return None;
+        }
+        row.entries.as_ref()
     }
 }
 

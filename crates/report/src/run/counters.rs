@@ -8,7 +8,7 @@ use crate::{Cell, Columns, Table};
 use analysis::summary::{Row, Summary};
 use document::{Block, Document};
 use itertools::Itertools;
-use model::{Counters, EVENTS, Event, Host};
+use model::{Counters, EVENTS, Host};
 use stats::event_count;
 
 /// A wider interval to either side, as a share, marks a count.
@@ -40,16 +40,15 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
                 .filter(|row| !summary.rows.iter().any(|own| own.case == row.case)),
         )
         .collect();
-    let has = |event: &&Event| {
+    let mut columns = Columns::of(&rows).left("per iteration", |row| name(row));
+    columns = case_fields(columns, |row| &row.case);
+    for event in EVENTS.iter().filter(|event| {
         counted(&rows).any(|counters| {
             counters
                 .get(event.name)
                 .is_some_and(|launches| !launches.is_empty())
         })
-    };
-    let mut columns = Columns::of(&rows).left("per iteration", |row| name(row));
-    columns = case_fields(columns, |row| &row.case);
-    for event in EVENTS.iter().filter(has) {
+    }) {
         columns = columns
             .right(event.name, |row| cell(row, event.name))
             .field(event.name, |row| value(row, event.name));
@@ -126,6 +125,11 @@ mod tests {
 
     #[test]
     fn what_was_counted_has_a_column_and_wide_intervals_are_marked() {
+        fn shown(record: Record) -> String {
+            let summary = summarize(&run(vec![record]));
+            as_text(counters_document(&summary, &Host::default()))
+        }
+
         let counts: [(&str, &[f64]); 6] = [
             ("instructions:k", &[274.6; 5]),
             ("instructions:u", &[25.4; 5]),
@@ -138,10 +142,6 @@ mod tests {
         let counted = Record {
             counters: Some(counters.into()),
             ..record("id.getppid", 90)
-        };
-        let shown = |record| {
-            let summary = summarize(&run(vec![record]));
-            as_text(counters_document(&summary, &Host::default()))
         };
         assert_data_eq!(
             shown(counted),

@@ -97,7 +97,9 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
                 .expendable(1)
                 .shown_if(timed);
         }
-        if let Some(scaled) = scaled.as_ref().filter(|_| timed) {
+        if let Some(scaled) = scaled.as_ref()
+            && timed
+        {
             let heading = format!("{} {}", place.name, scaled.heading());
             columns = columns
                 .right(&heading, |group| {
@@ -116,11 +118,10 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
 /// unit.
 pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
     let (groups, places) = (by_case_or_name(lines), places(summary));
-    let of_unit = |unit| -> Vec<EnvironmentColumns> {
+    let units = [Unit::Nanoseconds, Unit::Instructions].map(|unit| -> Vec<EnvironmentColumns> {
         let places = places.iter().filter(|place| place.unit == unit);
         places.copied().collect()
-    };
-    let units = [Unit::Nanoseconds, Unit::Instructions].map(of_unit);
+    });
     let units: Vec<_> = units.iter().filter(|places| !places.is_empty()).collect();
     let last = units.len() - 1;
     let tables = units.iter().enumerate().flat_map(|(i, places)| {
@@ -204,14 +205,18 @@ fn by_case(
 fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
     let mut kept: Vec<Vec<usize>> = Vec::new();
     for part in parts {
-        let with = |own: &[usize]| text_width(&whole.select(&[own, &part[..]].concat()));
-        match kept.last_mut().filter(|last| with(last) <= width.into()) {
+        match kept
+            .last_mut()
+            .filter(|last| text_width(&whole.select(&[last, &part[..]].concat())) <= width.into())
+        {
             Some(last) => last.extend(part),
             None => kept.push(std::iter::once(0).chain(part).collect()),
         }
     }
-    let without_notes = |columns: &Vec<usize>| whole.select(columns).noted([""; 0]);
-    let mut tables: Vec<Table> = kept.iter().map(without_notes).collect();
+    let mut tables: Vec<Table> = kept
+        .iter()
+        .map(|columns| whole.select(columns).noted([""; 0]))
+        .collect();
     if let Some(last) = tables.last_mut() {
         last.notes = whole.notes.clone();
     }
@@ -229,12 +234,14 @@ fn by_case_or_name<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
 }
 
 fn key<'a>(line: &'a Line) -> (&'a str, Case) {
-    let derived = || Case {
-        name: Some(line.label.to_string()),
-        params: line.params.clone(),
-        ..Case::native("")
-    };
-    let case = line.row.map_or_else(derived, |row| row.case.clone());
+    let case = line.row.map_or_else(
+        || Case {
+            name: Some(line.label.to_string()),
+            params: line.params.clone(),
+            ..Case::native("")
+        },
+        |row| row.case.clone(),
+    );
     (&line.kind, anywhere(&case))
 }
 
@@ -283,7 +290,11 @@ fn entries_cell(group: &Group) -> Cell {
             let each = places
                 .iter()
                 .map(|(entries, names)| format!("{}: {entries}", few(names)));
-            let elsewhere = unproven.then(|| "elsewhere unverified".to_string());
+            let elsewhere = if unproven {
+                Some("elsewhere unverified".to_string())
+            } else {
+                None
+            };
             Cell::from(each.chain(elsewhere).join("; "))
         }
     }
@@ -303,15 +314,17 @@ pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
         .filter_map(|row| Some((row.case.to_string(), row.failure()?.message.as_str(), row)));
     let places =
         grouped(failed.map(|(case, why, row)| ((case, why), row.case.environment.as_str())));
-    let line = |((case, why), places): (&(String, &str), &Vec<&str>)| {
-        let places = if several {
-            format!(" in {}", few(places))
-        } else {
-            String::new()
-        };
-        format!("failed: {case}{places}: {why}")
-    };
-    places.iter().map(line).collect()
+    places
+        .iter()
+        .map(|((case, why), places)| {
+            let places = if several {
+                format!(" in {}", few(places))
+            } else {
+                String::new()
+            };
+            format!("failed: {case}{places}: {why}")
+        })
+        .collect()
 }
 
 /// `None` without a second environment that was timed in the same rounds.
@@ -383,8 +396,10 @@ mod tests {
 
     #[test]
     fn each_environment_is_a_tax_on_the_reference_call() {
-        let call =
-            |environment: &str, ns| in_environment(environment, entering(REFERENCE, ns, &[]));
+        fn call(environment: &str, ns: u64) -> model::Record {
+            in_environment(environment, entering(REFERENCE, ns, &[]))
+        }
+
         let all = summarize(&run(vec![
             call("native", 100),
             call("filter", 150),

@@ -192,11 +192,13 @@ pub fn in_column(row: &ComparedRow, column: usize, unit: Unit) -> Option<Ranged>
 }
 
 fn cost_row(label: String, of: &Row, costs: impl IntoIterator<Item = Option<Ranged>>) -> DotRow {
-    let dot = |at| Dot { at, decided: true };
     DotRow {
         label,
         kernel: Some(kernel(of)),
-        dots: costs.into_iter().map(|cost| cost.map(dot)).collect(),
+        dots: costs
+            .into_iter()
+            .map(|cost| cost.map(|at| Dot { at, decided: true }))
+            .collect(),
     }
 }
 

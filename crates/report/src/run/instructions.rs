@@ -24,8 +24,11 @@ pub fn notes(summary: &Summary) -> Vec<String> {
     let repeats = counted()
         .filter_map(Row::instructions)
         .any(|count| !count.is_exact());
-    let repeats =
-        repeats.then(|| "repeats: the smallest and the largest, where they differ".to_string());
+    let repeats = if repeats {
+        Some("repeats: the smallest and the largest, where they differ".to_string())
+    } else {
+        None
+    };
     counted()
         .next()
         .map(|_| NOT_TIME.to_string())

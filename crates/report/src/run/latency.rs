@@ -219,7 +219,10 @@ fn listed(rows: &[Timed], text: &str, holds: fn(&Latency) -> bool) -> Option<Str
         .iter()
         .filter(|timed| timed.latency().is_some_and(holds));
     let names: Vec<String> = rows.map(|timed| name(timed.row)).collect();
-    (!names.is_empty()).then(|| format!("{text}: {}", few(&names)))
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!("{text}: {}", few(&names)))
 }
 
 /// The option for those that had too little time for their 99th percentile.

@@ -6,9 +6,9 @@ use crate::fit::{over_parameter, parameter_table};
 use crate::run::distribution::distribution;
 use crate::run::latency::{curves, latency_table};
 use analysis::compare::Column;
-use analysis::fit::{Family, families};
+use analysis::fit::families;
 use analysis::summary::{Panel, Summary, summarize};
-use model::{Record, Run};
+use model::Run;
 
 pub struct Portrait {
     /// Its `info` has host, tool and label.
@@ -35,7 +35,11 @@ impl Portrait {
         let summary = summarize(run);
         Portrait {
             column: Column::of(label, run, &summary),
-            detail: with_detail.then(|| Detail::of(run, summary)),
+            detail: if with_detail {
+                Some(Detail::of(run, summary))
+            } else {
+                None
+            },
         }
     }
 
@@ -47,16 +51,18 @@ impl Portrait {
 impl Detail {
     fn of(run: &Run, summary: Summary) -> Detail {
         let calm = Panel::of(run).calm;
-        let samples =
-            |record: &Record| distribution(record, &calm.only(record.outcome.measurement()?));
         let families = families(run, &summary);
         let worthy = families.iter().filter(|family| family.is_worth_a_table());
-        let by_parameter = |family: &Family| (parameter_table(family), over_parameter(family));
         Detail {
-            distributions: run.asked().map(samples).collect(),
+            distributions: run
+                .asked()
+                .map(|record| distribution(record, &calm.only(record.outcome.measurement()?)))
+                .collect(),
             singles: latency_table(&summary).map(|table| (table, curves(&summary))),
             summary,
-            parameters: worthy.map(by_parameter).collect(),
+            parameters: worthy
+                .map(|family| (parameter_table(family), over_parameter(family)))
+                .collect(),
             elapsed_s: run.elapsed_s,
             budget_s: run.plan.budget_s,
         }

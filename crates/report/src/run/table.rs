@@ -130,8 +130,13 @@ fn paired(summary: &Summary) -> Option<String> {
 
 /// The words in the column of verdicts.
 fn judged(summary: &Summary) -> Option<String> {
-    columns::is_judged(summary)
-        .then(|| format!("ratios are paired, round by round; {}", verdicts(MARGIN)))
+    if !columns::is_judged(summary) {
+        return None;
+    }
+    Some(format!(
+        "ratios are paired, round by round; {}",
+        verdicts(MARGIN)
+    ))
 }
 
 fn over_runs(summary: &Summary) -> Option<String> {
@@ -148,35 +153,44 @@ fn over_runs(summary: &Summary) -> Option<String> {
 /// `None` for a single run.
 pub fn first_run_note(summary: &Summary) -> Option<String> {
     let runs = summary.runs();
-    (runs > 1)
-        .then(|| format!("plots, fits and comparisons of samples use the first of {runs} runs"))
+    if runs > 1 {
+        Some(format!(
+            "plots, fits and comparisons of samples use the first of {runs} runs"
+        ))
+    } else {
+        None
+    }
 }
 
 fn per_thread(summary: &Summary) -> Option<String> {
-    let threaded = |row: &Row| {
+    let note = "threads=N: ns/op and calls/s are for one thread while the others do the same";
+    if !summary.rows.iter().any(|row| {
         row.case
             .params
             .get(THREADS)
             .is_some_and(|threads| *threads > 1)
-    };
-    let note = "threads=N: ns/op and calls/s are for one thread while the others do the same";
-    summary.rows.iter().any(threaded).then(|| note.to_string())
+    }) {
+        return None;
+    }
+    Some(note.to_string())
 }
 
 /// `batch=N: a time is that of N requests; each takes 12.3 ns in io.uring_nop batch=8`
 pub fn per_request<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
-    let each = |row: &Row| {
+    fn each(row: &Row) -> Option<String> {
         let requests = row.case.params.get(BATCH).filter(|batch| **batch > 1)?;
         let ns = row.cost()?.median.0 / *requests as f64;
         Some(format!("{} ns in {}", nanoseconds(ns), row.case))
-    };
+    }
+
     let each: Vec<String> = rows.filter_map(each).collect();
-    (!each.is_empty()).then(|| {
-        format!(
-            "{BATCH}=N: a time is that of N requests; each takes {}",
-            few(&each)
-        )
-    })
+    if each.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "{BATCH}=N: a time is that of N requests; each takes {}",
+        few(&each)
+    ))
 }
 
 /// The parameter of operations that hand over several requests by one call.
@@ -184,15 +198,20 @@ const BATCH: &str = "batch";
 
 fn cold(summary: &Summary) -> Option<String> {
     let note = "cold=SIZE: single calls, each after SIZE of memory and 128K of code displaced the caches (0: nothing did). ns/op includes the timer; net and 'cold / warm' subtract call.empty_loop measured the same way";
-    columns::has_cold(summary).then(|| note.to_string())
+    if !columns::has_cold(summary) {
+        return None;
+    }
+    Some(note.to_string())
 }
 
 /// `AMD EPYC, Linux 6.18, measured on CPU 1`
 fn title(summary: &Summary, host: &Host) -> String {
-    let cpu = host
-        .measuring_cpu
-        .filter(|_| !summary.is_counted())
-        .map(|cpu| format!("measured on CPU {cpu}"));
+    let cpu = if summary.is_counted() {
+        None
+    } else {
+        host.measuring_cpu
+            .map(|cpu| format!("measured on CPU {cpu}"))
+    };
     let parts = [
         host.cpu.clone(),
         conditions::kernel(host),
@@ -203,11 +222,12 @@ fn title(summary: &Summary, host: &Host) -> String {
 }
 
 fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
+    fn disturbs(warning: &&RunWarning) -> bool {
+        matches!(warning, RunWarning::Busy { .. } | RunWarning::Stolen { .. })
+    }
+
     // Neither what else runs here nor a tax of this kernel changes the instructions of an emulated machine.
     let is_timed = !summary.is_counted();
-    let disturbs = |warning: &&RunWarning| {
-        matches!(warning, RunWarning::Busy { .. } | RunWarning::Stolen { .. })
-    };
     let taxes = host.taxes.iter().filter(|_| is_timed).map(conditions::tax);
     let warnings = summary
         .warnings
@@ -266,15 +286,19 @@ fn brief(own: Vec<String>, mut others: Vec<String>) -> Vec<String> {
     let more = others.len().saturating_sub(room);
     others.truncate(room);
     let mut notes = [own, others].concat();
-    if let Some(last) = notes.last_mut().filter(|_| more > 0) {
+    if let Some(last) = notes.last_mut()
+        && more > 0
+    {
         *last += &format!(" ({}: --view wide)", counted(more as u64, "more note"));
     }
     notes
 }
 
 fn next_run(summary: &Summary) -> Option<String> {
-    let figures = || summary.rows.iter().filter_map(Row::cost);
-    figures()
+    summary
+        .rows
+        .iter()
+        .filter_map(Row::cost)
         .any(|figure| figure.own_percent().is_some())
         .then_some(())?;
     let what = "±: 95% interval for the next run's cost";
@@ -332,17 +356,21 @@ fn yardsticks(summary: &Summary) -> Option<String> {
     } else {
         String::new()
     };
-    let cost = |row: &Row| {
-        Some(format!(
-            "{} {} ns",
-            row.case,
-            nanoseconds(row.cost()?.median.0)
-        ))
-    };
     let of_first = summary
         .baselines
         .iter()
         .filter(|row| row.case.environment == first);
-    let costs = of_first.filter_map(cost).join(", ");
-    (!costs.is_empty()).then(|| format!("In the same rounds{place}: {costs}"))
+    let costs = of_first
+        .filter_map(|row| {
+            Some(format!(
+                "{} {} ns",
+                row.case,
+                nanoseconds(row.cost()?.median.0)
+            ))
+        })
+        .join(", ");
+    if costs.is_empty() {
+        return None;
+    }
+    Some(format!("In the same rounds{place}: {costs}"))
 }

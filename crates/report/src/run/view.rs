@@ -7,7 +7,7 @@ use crate::run::latency::latency_document;
 use crate::run::table::{Sort, first_run_note, summary_table, summary_tables};
 use analysis::fit::{Family, families};
 use analysis::summary::Summary;
-use document::{Block, Document, Table};
+use document::{Block, Document};
 use model::{EnvironmentFacts, Host, JsonDocument, Plan, Run, Source, Tool};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,10 +29,13 @@ pub fn run_document(run: &Run, summary: &Summary, view: &RunView) -> Document {
         .iter()
         .map(|kind| part(run, summary, *kind, view))
         .collect();
-    let is_table = |kind: &ViewKind| *kind == ViewKind::Table;
-    let of_samples = !view.kinds.iter().all(is_table)
+    let of_samples = !view.kinds.iter().all(|kind| *kind == ViewKind::Table)
         || families(run, summary).iter().any(Family::is_worth_a_table);
-    let note = first_run_note(summary).filter(|_| of_samples);
+    let note = if of_samples {
+        first_run_note(summary)
+    } else {
+        None
+    };
     let records = parts
         .first()
         .map(|part| part.records.clone())
@@ -68,8 +71,11 @@ fn table(run: &Run, summary: &Summary, view: &RunView, wide: bool) -> Document {
     let whole = summary_table(summary, &run.host, view.sort, wide);
     let records = whole.records().clone();
     let tables = summary_tables(summary, whole, view.sort, view.width);
-    let shown = |table: Table| if wide { table } else { table.without_details() };
-    let mut blocks: Vec<Block> = tables.into_iter().map(shown).map(Block::Table).collect();
+    let mut blocks: Vec<Block> = tables
+        .into_iter()
+        .map(|table| if wide { table } else { table.without_details() })
+        .map(Block::Table)
+        .collect();
     for family in families(run, summary)
         .iter()
         .filter(|family| family.is_worth_a_table())

@@ -31,8 +31,8 @@ fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {
     let base = top + CHART;
     bins(svg, &one.heights, top, CHART);
     let (low, high) = (nanoseconds(one.low), nanoseconds(one.high));
-    words(svg, "class=\"m\"", (0, base + 13), &low);
-    words(svg, END, ("100%", base + 13), &format!("{high} ns"));
+    words(svg, "class=\"m\"", 0, base + 13, &low);
+    words(svg, END, "100%", base + 13, &format!("{high} ns"));
 }
 
 pub fn bins(svg: &mut Markup, heights: &[u8], top: u32, height: u32) {
@@ -144,7 +144,7 @@ pub fn draw_latencies(rows: &[Distribution]) -> Drawing {
     };
     let height = LINE + CALL_ROW * rows.len().max(1) as u32;
     let axis = LogAxis::holding(rows.iter().flat_map(|row| [row.low, row.high]));
-    grid(&mut drawing.plot, &axis, 0.09, (LINE, height), duration);
+    grid(&mut drawing.plot, &axis, 0.09, LINE, height, duration);
     for (i, row) in rows.iter().enumerate() {
         let y = LINE + CALL_ROW * i as u32;
         label(&mut drawing.labels, y + CALL_CHART - 2, &row.label, "");

@@ -33,8 +33,11 @@ pub fn draw(dots: &Dots) -> Drawing {
         legend(&mut drawing.legend, named) + note(&mut drawing.legend, named, &kinds(dots)) + LINE;
     let further = dots.series.len().clamp(1, SERIES) as u32 - 1;
     let row = ROW + FURTHER * further;
-    let rows = |rows: usize| HEADING + row * rows as u32;
-    let height: u32 = dots.groups.iter().map(|group| rows(group.rows.len())).sum();
+    let height: u32 = dots
+        .groups
+        .iter()
+        .map(|group| HEADING + row * group.rows.len() as u32)
+        .sum();
     let values = LogAxis::holding(values(dots));
     let (axis, gap, word): (_, _, fn(f64) -> String) = match dots.unit {
         Some(Unit::Nanoseconds) => (values, 0.09, duration),
@@ -42,7 +45,7 @@ pub fn draw(dots: &Dots) -> Drawing {
         None => (values.around_one(LEAST), 0.1, times),
     };
     let axis = axis.with_margin();
-    grid(&mut drawing.plot, &axis, gap, (top, top + height), word);
+    grid(&mut drawing.plot, &axis, gap, top, top + height, word);
     if dots.unit.is_none() {
         let x = percent(axis.share(1.0));
         line(&mut drawing.plot, "one", [&x; 2], [top, top + height]);
@@ -53,7 +56,7 @@ pub fn draw(dots: &Dots) -> Drawing {
         y += HEADING;
         for one in &group.rows {
             label(&mut drawing.labels, y + row / 2 + 4, &one.label, "m");
-            draw_row(&mut drawing.plot, one, dots.unit, (y, row), &axis);
+            draw_row(&mut drawing.plot, one, dots.unit, y, row, &axis);
             y += row;
         }
     }
@@ -88,12 +91,15 @@ fn kinds(dots: &Dots) -> String {
 }
 
 fn describe(row: &DotRow, unit: Option<Unit>) -> String {
-    let with_ends = |value: String,
-                     low_high: Option<(f64, f64)>,
-                     number: &dyn Fn(f64) -> String| {
+    fn with_ends(
+        value: String,
+        low_high: Option<(f64, f64)>,
+        number: &dyn Fn(f64) -> String,
+    ) -> String {
         let ends = low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
         value + &ends.unwrap_or_default()
-    };
+    }
+
     let Some(unit) = unit else {
         let mut ratios = row
             .dots
@@ -130,7 +136,8 @@ fn draw_row(
     svg: &mut Markup,
     row: &DotRow,
     unit: Option<Unit>,
-    (top, height): (u32, u32),
+    top: u32,
+    height: u32,
     axis: &LogAxis,
 ) {
     let count = row.dots.len().clamp(1, SERIES) as f64;
@@ -151,9 +158,9 @@ fn draw_row(
     }
     if let Some(unit) = unit {
         let cost = row.first().map(|first| in_unit(first.value, unit));
-        let place = (percent(end), top + height / 2 + 4);
+        let y = top + height / 2 + 4;
         let cost = cost.unwrap_or("no cost".to_string());
-        words(svg, "class=\"m\" dx=\"9\"", place, &cost);
+        words(svg, "class=\"m\" dx=\"9\"", percent(end), y, &cost);
     }
     svg.raw("</g>");
 }

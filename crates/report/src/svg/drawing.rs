@@ -75,7 +75,8 @@ pub const END: &str = "class=\"m\" text-anchor=\"end\"";
 pub fn words(
     svg: &mut Markup,
     attributes: &'static str,
-    (x, y): (impl Display, impl Display),
+    x: impl Display,
+    y: impl Display,
     text: &str,
 ) {
     svg.raw("<text ").raw(attributes).set("x", x).set("y", y);
@@ -121,7 +122,7 @@ pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
         svg.raw("<svg overflow=\"visible\" x=\"6\">");
         mark(svg, i, 0.0, f64::from(y + 8), "");
         svg.raw("</svg>");
-        words(svg, "", (18, y + 12), &cut(name, LEGEND));
+        words(svg, "", 18, y + 12, &cut(name, LEGEND));
     }
     LINE * names.len().min(SERIES) as u32
 }
@@ -129,7 +130,7 @@ pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
 /// Below the legend of `names`; returns its height in pixels.
 pub fn note(svg: &mut Markup, names: &[String], text: &str) -> u32 {
     let y = LINE * names.len().min(SERIES) as u32 + 13;
-    words(svg, "class=\"m\"", (0, y), text);
+    words(svg, "class=\"m\"", 0, y, text);
     LINE
 }
 
@@ -138,7 +139,8 @@ pub fn grid(
     svg: &mut Markup,
     axis: &LogAxis,
     gap: f64,
-    (top, bottom): (u32, u32),
+    top: u32,
+    bottom: u32,
     word: fn(f64) -> String,
 ) {
     for (i, tick) in axis.ticks(gap).into_iter().enumerate() {
@@ -146,7 +148,7 @@ pub fn grid(
         line(svg, "g", [&x; 2], [top, bottom]);
         let below = (bottom - top > 400).then_some(bottom + 14);
         for y in [top - 5].into_iter().chain(below) {
-            words(svg, PLACES[i % 4], (&x, y), &word(tick));
+            words(svg, PLACES[i % 4], &x, y, &word(tick));
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn draw(frames: &[Frame]) -> Drawing {
             .raw("/>");
         let room = (frame.share * WIDEST) as usize;
         if room > 2 {
-            words(svg, "", (4, 13), &cut(&frame.name, room - 1));
+            words(svg, "", 4, 13, &cut(&frame.name, room - 1));
         }
         svg.raw("</svg>");
     }

@@ -70,7 +70,8 @@ fn times(svg: &mut Markup, plane: &Plane) {
         words(
             svg,
             "class=\"m\" text-anchor=\"end\" dy=\"4\"",
-            (-8, &y),
+            -8,
+            &y,
             &duration(tick),
         );
     }
@@ -89,12 +90,12 @@ fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
 fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, text: &str) {
     let (x, bottom) = (percent(plane.x(value)), plane.top + HEIGHT);
     line(svg, "g", [&x; 2], [top, bottom + 5]);
-    words(svg, MIDDLE, (&x, bottom + LINE), text);
+    words(svg, MIDDLE, &x, bottom + LINE, text);
 }
 
 fn axis_name(svg: &mut Markup, plane: &Plane, name: &str) {
     let y = plane.top + HEIGHT + 2 * LINE;
-    words(svg, "text-anchor=\"middle\"", ("50%", y), name);
+    words(svg, "text-anchor=\"middle\"", "50%", y, name);
 }
 
 /// Those that have room for a label.
@@ -151,13 +152,9 @@ fn path(svg: &mut Markup, class: &str, places: &[(f64, f64)], plane: &Plane) {
 }
 
 /// Dashed, where it is above 0.
-fn draw_fitted(
-    svg: &mut Markup,
-    index: usize,
-    line: &Line,
-    (fixed, per_unit): (f64, f64),
-    plane: &Plane,
-) {
+fn draw_fitted(svg: &mut Markup, index: usize, line: &Line, fitted: (f64, f64), plane: &Plane) {
+    let (fixed, per_unit) = fitted;
+
     let (Some(first), Some(last)) = (line.points.first(), line.points.last()) else {
         return;
     };

@@ -26,7 +26,8 @@ pub fn draw(parts: &[Share]) -> Drawing {
         words(
             svg,
             "",
-            (18, y + 10),
+            18,
+            y + 10,
             &format!("{}: {}", part.words, part.label),
         );
     }
@@ -67,7 +68,7 @@ fn segment(drawing: &mut Drawing, part: &Share, shade: &str, left: f64) {
         } else {
             "class=\"h\" text-anchor=\"middle\""
         };
-        words(svg, look, (middle, BAR / 2 + 4), &share);
+        words(svg, look, middle, BAR / 2 + 4, &share);
     }
     svg.raw("</g>");
 }

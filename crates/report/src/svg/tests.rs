@@ -16,27 +16,36 @@ fn ranged(value: f64, low: f64, high: f64) -> Ranged {
 
 /// Charts of all types without data, and with hostile names and numbers.
 fn figures() -> Vec<Figure> {
-    let label = || HOSTILE.to_string();
+    fn part(share: f64) -> Share {
+        Share {
+            kind: ShareKind::Blocked,
+            label: label(),
+            words: label(),
+            share,
+        }
+    }
+
+    fn frame(depth: usize, left: f64, share: f64) -> Frame {
+        Frame {
+            name: label(),
+            words: label(),
+            change: [None, Some(2), Some(-1)][depth % 3],
+            kind: FrameKind::Call,
+            depth,
+            left,
+            share,
+        }
+    }
+
+    fn label() -> String {
+        HOSTILE.to_string()
+    }
+
     let points: Vec<(f64, f64)> = NUMBERS.map(|number| (number, number)).to_vec();
     let curve = Curve {
         label: label(),
         all: points.clone(),
         rest: points,
-    };
-    let part = |share| Share {
-        kind: ShareKind::Blocked,
-        label: label(),
-        words: label(),
-        share,
-    };
-    let frame = |depth: usize, left, share| Frame {
-        name: label(),
-        words: label(),
-        change: [None, Some(2), Some(-1)][depth % 3],
-        kind: FrameKind::Call,
-        depth,
-        left,
-        share,
     };
     let frames = vec![
         frame(0, 0.0, 1.0),
@@ -110,13 +119,14 @@ fn distributions() -> Vec<Distribution> {
 }
 
 fn lines() -> Chart {
-    let place = |ns: f64| PlotPoint {
-        value: ns.max(0.0),
-        ns: ranged(ns, ns, ns),
-    };
     let line = Line {
         label: HOSTILE.into(),
-        points: NUMBERS.map(place).to_vec(),
+        points: NUMBERS
+            .map(|ns| PlotPoint {
+                value: ns.max(0.0),
+                ns: ranged(ns, ns, ns),
+            })
+            .to_vec(),
         fitted: Some((1.0, f64::NAN)),
     };
     Chart::Lines(Lines {
@@ -178,14 +188,17 @@ fn a_file_has_its_colours_for_light_and_dark() {
 
 #[test]
 fn places_are_shares_of_the_axis() {
-    let row = |ns, kernel| DotRow {
-        label: "a".into(),
-        kernel: Some(kernel),
-        dots: vec![Some(Dot {
-            at: ranged(ns, ns, ns),
-            decided: true,
-        })],
-    };
+    fn row(ns: f64, kernel: Kernel) -> DotRow {
+        DotRow {
+            label: "a".into(),
+            kernel: Some(kernel),
+            dots: vec![Some(Dot {
+                at: ranged(ns, ns, ns),
+                decided: true,
+            })],
+        }
+    }
+
     let rows = vec![
         row(10.0, Kernel::Enters),
         row(1000.0, Kernel::Never),

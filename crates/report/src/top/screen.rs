@@ -45,12 +45,18 @@ pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
     let mut lines: Vec<_> = screen.head.iter().map(|line| plain(line)).collect();
     lines.push(Vec::new());
     let room = height.saturating_sub(lines.len() + 1);
-    match screen.inside.as_ref().filter(|_| width >= WIDE) {
+    let inside = if width < WIDE {
+        None
+    } else {
+        screen.inside.as_ref()
+    };
+    match inside {
         None => lines.extend(part(
             screen.table,
             Some(screen.selected),
             screen.sorted,
-            (width, room),
+            width,
+            room,
         )),
         Some((title, table)) => {
             let right = width * 2 / 5;
@@ -64,9 +70,10 @@ pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
                 screen.table,
                 Some(screen.selected),
                 screen.sorted,
-                (left, room),
+                left,
+                room,
             );
-            let right = part(table, None, screen.sorted, (right, room));
+            let right = part(table, None, screen.sorted, right, room);
             lines.extend(left.into_iter().zip(right).map(|(left, right)| {
                 left.into_iter()
                     .chain([(BETWEEN.to_string(), Look::Cell(Style::Faint))])
@@ -89,7 +96,8 @@ fn part(
     table: &Table,
     marked: Option<usize>,
     sorted: (&str, bool),
-    (width, height): (usize, usize),
+    width: usize,
+    height: usize,
 ) -> Vec<Vec<Span>> {
     let table = fit(table, Some(u16::try_from(width).unwrap_or(u16::MAX)));
     let titles: Vec<String> = table
@@ -121,7 +129,9 @@ fn part(
     lines
 }
 
-fn title(title: &str, (sorted, is_reversed): (&str, bool)) -> String {
+fn title(title: &str, order: (&str, bool)) -> String {
+    let (sorted, is_reversed) = order;
+
     let mark = if is_reversed { '^' } else { 'v' };
     if title == sorted {
         format!("{title} {mark}")
@@ -218,14 +228,15 @@ mod tests {
     use analysis::top::{By, Row};
 
     fn table(rows: usize) -> Table {
-        let row = |i: usize| Row {
-            call: Some(format!("call{i}")),
-            calls_per_s: 1000.0 * i as f64,
-            on_cpu_share: Some(0.5),
-            ..Row::default()
-        };
         rates_table(
-            &(0..rows).map(row).collect::<Vec<_>>(),
+            &(0..rows)
+                .map(|i| Row {
+                    call: Some(format!("call{i}")),
+                    calls_per_s: 1000.0 * i as f64,
+                    on_cpu_share: Some(0.5),
+                    ..Row::default()
+                })
+                .collect::<Vec<_>>(),
             By::Call,
             &Row {
                 calls_per_s: 1e6,
@@ -250,10 +261,9 @@ mod tests {
     }
 
     fn marked(lines: &[Vec<Span>]) -> Vec<String> {
-        let is_marked = |line: &&Vec<Span>| line.iter().any(|(_, look)| *look == Look::Selected);
         lines
             .iter()
-            .filter(is_marked)
+            .filter(|line| line.iter().any(|(_, look)| *look == Look::Selected))
             .map(|line| text(line))
             .collect()
     }
@@ -301,7 +311,7 @@ mod tests {
 
     #[test]
     fn narrow_screens_lose_expendable_columns() {
-        let titles = |width, sorted| {
+        fn titles(width: u16, sorted: (&str, bool)) -> String {
             let table = table(2);
             let lines = drawn(
                 &Screen {
@@ -312,7 +322,8 @@ mod tests {
                 10,
             );
             text(&lines[1]).trim_end().to_string()
-        };
+        }
+
         let wide = "call   calls/s v  errors/s  % CPU  runnable  blocked  mean us  p50 us  p99 us";
         assert_eq!(titles(80, ("calls/s", false)), wide);
         assert_eq!(titles(24, ("% CPU", true)), "call   calls/s  % CPU ^");

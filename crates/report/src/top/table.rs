@@ -242,11 +242,14 @@ mod tests {
 
     #[test]
     fn numbers_are_highlighted_by_their_share_of_the_sum() {
-        let row = |calls_per_s| Row {
-            process: Some("a".into()),
-            calls_per_s,
-            ..Row::default()
-        };
+        fn row(calls_per_s: f64) -> Row {
+            Row {
+                process: Some("a".into()),
+                calls_per_s,
+                ..Row::default()
+            }
+        }
+
         let rows = [row(50.0), row(30.0), row(10.0), row(1.0), row(0.0)];
         let table = rates_table(&rows, By::Program, &row(100.0));
         let styles: Vec<Style> = table.rows().iter().map(|cells| cells[1].style).collect();

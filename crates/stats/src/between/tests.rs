@@ -35,28 +35,30 @@ fn session(
     random: &mut ChaCha8Rng,
     cost: f64,
     truth: Truth,
-    (runs, earlier): (usize, usize),
+    counts: (usize, usize),
 ) -> Vec<(Launches, f64)> {
+    let (runs, earlier) = counts;
+
     let of_session = truth.session * normal(random);
-    let past = |random: &mut ChaCha8Rng| {
-        (truth.session * normal(random) + truth.run * normal(random)).exp()
-    };
-    let earlier: Vec<f64> = (0..earlier).map(|_| past(random)).collect();
-    let mut run = || {
-        let shift = truth.machine * normal(random);
-        let level = cost * (shift + of_session + truth.run * normal(random)).exp();
-        let medians: Vec<f64> = (0..3)
-            .map(|_| level * (truth.launch * normal(random)).exp())
-            .collect();
-        (
-            Launches {
-                earlier: earlier.clone(),
-                ..of(&medians)
-            },
-            shift,
-        )
-    };
-    (0..runs).map(|_| run()).collect()
+    let earlier: Vec<f64> = (0..earlier)
+        .map(|_| (truth.session * normal(random) + truth.run * normal(random)).exp())
+        .collect();
+    (0..runs)
+        .map(|_| {
+            let shift = truth.machine * normal(random);
+            let level = cost * (shift + of_session + truth.run * normal(random)).exp();
+            let medians: Vec<f64> = (0..3)
+                .map(|_| level * (truth.launch * normal(random)).exp())
+                .collect();
+            (
+                Launches {
+                    earlier: earlier.clone(),
+                    ..of(&medians)
+                },
+                shift,
+            )
+        })
+        .collect()
 }
 
 fn of(levels_ns: &[f64]) -> Launches {
@@ -178,10 +180,11 @@ fn p_values_and_interval_agree() {
 
 #[test]
 fn one_launch_gives_a_wide_interval_and_none_gives_nothing() {
-    let width = |medians_ns: &[f64]| {
+    fn width(medians_ns: &[f64]) -> f64 {
         let (low, high) = BetweenRuns::of(&[case(medians_ns)], &[case(medians_ns)]).low_high();
         high / low
-    };
+    }
+
     let (one, three) = (width(&[100.0]), width(&[100.0; 3]));
     assert!(one > 1.07 && three < 1.06, "{one} {three}");
     assert_eq!(Side::of_case(&[(of(&[]), 0.0)]), None);
@@ -292,10 +295,13 @@ fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
 
 #[test]
 fn launches_are_told_apart_by_their_number() {
-    let block = |launch, ns| Block {
-        launch,
-        slots: vec![vec![ns, ns], vec![]],
-    };
+    fn block(launch: u32, ns: u64) -> Block {
+        Block {
+            launch,
+            slots: vec![vec![ns, ns], vec![]],
+        }
+    }
+
     let blocks = vec![
         block(0, 200),
         block(0, 220),

@@ -95,10 +95,11 @@ fn wall(file: &Profile) -> Checked {
         return Ok(());
     };
     // Of what ran before tracing began, not all threads are known.
-    let threads = usage
-        .processes
-        .zip(usage.threads)
-        .filter(|_| file.scope.is_none());
+    let threads = if file.scope.is_none() {
+        usage.processes.zip(usage.threads)
+    } else {
+        None
+    };
     let threads = threads.map(|(processes, threads)| processes.saturating_add(threads));
     let sums = [
         ("calls.on_cpu_ns", all.on_cpu_ns, usage.cpus, "CPUs"),

@@ -86,7 +86,9 @@ fn study(study: &StudyView) -> Checked {
     })
 }
 
-fn label((key, text): (&String, &String)) -> Checked {
+fn label(entry: (&String, &String)) -> Checked {
+    let (key, text) = entry;
+
     Label::check_key(key)
         .or_else(|what| wrong("labels", &format!("has the key {key:?}: it {what}")))?;
     Label::check_value(text).or_else(|what| wrong(&format!("labels.{key}"), &what))
@@ -232,7 +234,10 @@ mod tests {
     use model::Histogram;
 
     fn checked(all: &[(u16, u64)], preempted: &[(u16, u64)]) -> Result<(), String> {
-        let times = |pairs: &[(u16, u64)]| Histogram::from(pairs.to_vec()).of_single_calls();
+        fn times(pairs: &[(u16, u64)]) -> Histogram {
+            Histogram::from(pairs.to_vec()).of_single_calls()
+        }
+
         let calls = SingleCalls {
             all: times(all),
             preempted: Some(times(preempted)),

@@ -55,11 +55,12 @@ fn annotation(text: &[u8]) -> usize {
 
 /// But for the name that strace always prints and `operation` looks for.
 fn unnamed(text: &str) -> &str {
-    let text = text.trim();
-    let is_name = |name: &str| {
+    fn is_name(name: &str) -> bool {
         name.bytes()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
-    };
+    }
+
+    let text = text.trim();
     let named = text
         .split_once('=')
         .filter(|(name, _)| is_name(name) && *name != "flags");
@@ -152,7 +153,7 @@ fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let escaped = (*first == b'\\').then(|| escape(after)).flatten();
+        let escaped = if *first == b'\\' { escape(after) } else { None };
         let (byte, length) = escaped.unwrap_or((*first, 0));
         bytes.push(byte);
         rest = &after[length..];
@@ -162,7 +163,7 @@ fn unescaped(text: &str) -> Vec<u8> {
 
 /// And how long it is, after a backslash.
 fn escape(text: &[u8]) -> Option<(u8, usize)> {
-    let digits = |text: &[u8], most: usize, base: u32| {
+    fn digits(text: &[u8], most: usize, base: u32) -> Option<(u8, usize)> {
         let length = text
             .iter()
             .take(most)
@@ -172,7 +173,8 @@ fn escape(text: &[u8]) -> Option<(u8, usize)> {
             .ok()
             .and_then(|text| u32::from_str_radix(text, base).ok());
         value.map(|value| (value as u8, length))
-    };
+    }
+
     match text.first()? {
         b'x' => digits(&text[1..], 2, 16).map(|(byte, length)| (byte, length + 1)),
         b'0'..=b'7' => digits(text, 3, 8),
@@ -195,9 +197,10 @@ fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
         return (argument == "-1").then_some(DescriptorKind::None);
     };
     let target = String::from_utf8_lossy(&unescaped(rest)).into_owned();
-    let begins =
-        |(prefixes, _): &&(&[&str], _)| prefixes.iter().any(|prefix| target.starts_with(prefix));
-    if let Some((_, kind)) = KINDS.iter().find(begins) {
+    if let Some((_, kind)) = KINDS
+        .iter()
+        .find(|(prefixes, _)| prefixes.iter().any(|prefix| target.starts_with(prefix)))
+    {
         return Some(*kind);
     }
     // Only -yy appends the device number: without it, any other path in /dev may be a file.
@@ -269,7 +272,10 @@ mod tests {
 
     #[test]
     fn the_class_follows_from_the_arguments() {
-        let of = |name: &str, arguments: &str| class(name, &split(arguments), None, true);
+        fn of(name: &str, arguments: &str) -> Class {
+            class(name, &split(arguments), None, true)
+        }
+
         let depths = [
             r#"AT_FDCWD, "/etc/ld.so.cache""#,
             r#"AT_FDCWD</x>, "\x2f\x65\x2f\x6c""#,

@@ -128,7 +128,9 @@ fn field<'a>(text: &'a str, prefix: &mut Prefix) -> Option<&'a str> {
         return (!inner.trim().is_empty() && !inner.trim().contains(' ')).then_some(rest);
     }
     let (word, rest) = field.split_once(' ')?;
-    if let Some((thread, rest)) = process(field, " ").filter(|_| word.contains('<')) {
+    if let Some((thread, rest)) = process(field, " ")
+        && word.contains('<')
+    {
         prefix.thread = Some(thread);
         return Some(rest);
     }
@@ -150,12 +152,16 @@ fn process<'a>(text: &'a str, end: &str) -> Option<(u64, &'a str)> {
         text.find(|c: char| !c.is_ascii_digit())
             .unwrap_or(text.len()),
     );
-    let named = rest
-        .starts_with('<')
-        .then(|| rest.find(&format!(">{end}")))
-        .flatten();
+    let named = if rest.starts_with('<') {
+        rest.find(&format!(">{end}"))
+    } else {
+        None
+    };
     let rest = named.map_or(rest, |at| &rest[at + 1..]);
-    Some((digits.parse().ok()?, rest)).filter(|_| rest.starts_with(end))
+    if !rest.starts_with(end) {
+        return None;
+    }
+    Some((digits.parse().ok()?, rest))
 }
 
 /// Seconds of `1795192689.675803`, `16:38:09.775521` or `0.000012`.
@@ -164,9 +170,11 @@ fn stamp(word: &str) -> Option<Stamp> {
         && word
             .chars()
             .all(|c| c.is_ascii_digit() || c == ':' || c == '.');
+    if !plain {
+        return None;
+    }
     let parts: Vec<f64> = word
         .split(':')
-        .filter(|_| plain)
         .map(|part| part.parse().ok())
         .collect::<Option<_>>()?;
     match parts.as_slice() {
@@ -297,10 +305,19 @@ fn result(text: &str) -> Option<Call<'static>> {
     let is_unavailable = rest == " <unavailable>";
     let remark = rest.trim_start().starts_with(['(', '/', '[']) || is_unavailable;
     let follows = rest.is_empty() || error.is_some() || remark;
-    follows.then(|| Call {
+    if !follows {
+        return None;
+    }
+    Some(Call {
         returned,
         is_unavailable,
-        error: error.or_else(|| number.filter(|_| returned == Some(-1)).map(errno::name)),
+        error: error.or_else(|| {
+            if returned == Some(-1) {
+                number.map(errno::name)
+            } else {
+                None
+            }
+        }),
         elapsed_ns: time.map(|(_, ns)| ns),
         decimals: time.map_or(0, |(time, _)| {
             time.split_once('.')

@@ -80,7 +80,7 @@ impl Log {
             Line::Superseded(by) => self.superseded(prefix.thread, by),
             Line::Mode(mode) => drop(self.modes.insert(mode.to_string())),
             Line::Resumed(name, end) => {
-                let (thread, text) = self.resumed((thread, prefix.thread.is_some()), name, end);
+                let (thread, text) = self.resumed(thread, prefix.thread.is_some(), name, end);
                 self.joined(thread, &text, number);
             }
             about => self.of_call(thread, about, number, false),
@@ -168,7 +168,7 @@ impl Log {
     }
 
     /// If its first part came before the log, only its name is known.
-    fn resumed(&mut self, (thread, is_named): (u64, bool), name: &str, end: &str) -> (u64, String) {
+    fn resumed(&mut self, thread: u64, is_named: bool, name: &str, end: &str) -> (u64, String) {
         // strace names threads only while there are several, and that may change during a call, as do those that call execve.
         let other = if !is_named || name.starts_with("execve") {
             self.pending.only(name)
@@ -178,7 +178,10 @@ impl Log {
         let own = Some(thread).filter(|own| self.pending.is_in(*own, name));
         let from = own.or(other);
         let begun = self.pending.resumed(from, name);
-        let thread = from.filter(|_| !is_named).unwrap_or(thread);
+        let thread = match from {
+            Some(value) if !is_named => value,
+            _ => thread,
+        };
         (thread, format!("{begun}{end}"))
     }
 
@@ -219,10 +222,22 @@ impl Log {
         let caller = self.threads.caller(thread);
         let arguments = split(call.arguments);
         let unfinished = call.returned.is_none() && call.error.is_none();
-        let succeeded = call.returned.filter(|_| call.error.is_none());
+        let succeeded = if call.error.is_none() {
+            call.returned
+        } else {
+            None
+        };
         let positive = succeeded.and_then(|value| u64::try_from(value).ok());
-        let bytes = positive.filter(|_| matches!(drives(&call.name), Some(Drives::Bytes { .. })));
-        let moved = (!unfinished).then(|| bytes.unwrap_or(0));
+        let bytes = if matches!(drives(&call.name), Some(Drives::Bytes { .. })) {
+            positive
+        } else {
+            None
+        };
+        let moved = if unfinished {
+            None
+        } else {
+            Some(bytes.unwrap_or(0))
+        };
         let class = class(&call.name, &arguments, moved, succeeded.is_some());
         self.hidden_paths.0 += u64::from(is_hidden_path(&call.name, &arguments));
         self.hidden_paths.1 |= class.depth.is_some();
@@ -233,7 +248,11 @@ impl Log {
             );
         }
         self.unavailable += u64::from(call.is_unavailable);
-        let elapsed_ns = call.elapsed_ns.filter(|_| call.decimals > 0);
+        let elapsed_ns = if call.decimals > 0 {
+            call.elapsed_ns
+        } else {
+            None
+        };
         if let Some(elapsed_ns) = elapsed_ns {
             self.tally.took(&call.name, elapsed_ns);
             let slow = SlowCall {

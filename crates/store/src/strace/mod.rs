@@ -33,15 +33,6 @@ pub fn begins(bytes: &[u8]) -> bool {
         Line::Open(text) => !text.contains(')'),
         _ => true,
     });
-    let is_call = |line: &&str| {
-        matches!(
-            line::parse(line).1,
-            Line::Call(_) | Line::Begun(..) | Line::Resumed(..)
-        )
-    };
-    let heads = |line: &[u8]| {
-        line.trim_ascii_end().ends_with(b" syscall") && is_header(&String::from_utf8_lossy(line))
-    };
     // Below a command, one is enough.
     let fewer = if text.lines().map(unquoted).any(is_command) {
         0
@@ -49,8 +40,19 @@ pub fn begins(bytes: &[u8]) -> bool {
         2
     };
     first
-        || lines.filter(is_call).nth(fewer).is_some()
-        || bytes.split(|byte| *byte == b'\n').any(heads)
+        || lines
+            .filter(|line| {
+                matches!(
+                    line::parse(line).1,
+                    Line::Call(_) | Line::Begun(..) | Line::Resumed(..)
+                )
+            })
+            .nth(fewer)
+            .is_some()
+        || bytes.split(|byte| *byte == b'\n').any(|line| {
+            line.trim_ascii_end().ends_with(b" syscall")
+                && is_header(&String::from_utf8_lossy(line))
+        })
 }
 
 /// Without the marks of a reply by mail. Stack frames, which have one too, are indented.

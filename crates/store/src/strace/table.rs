@@ -47,11 +47,10 @@ impl Tables {
                 .filter(|word| **word != "%")
                 .map(|word| (*word).to_string())
                 .collect();
-            let lacks = |name: &&str| !words.contains(name);
             self.is_there = true;
-            self.lacking = self
-                .lacking
-                .or(["calls", "seconds"].into_iter().find(lacks));
+            self.lacking = self.lacking.or(["calls", "seconds"]
+                .into_iter()
+                .find(|name| !words.contains(name)));
             return true;
         }
         if self.columns.is_empty() {
@@ -123,10 +122,18 @@ impl Tables {
         if all == 0 {
             return Err("the table has no calls: trace again");
         }
-        let times = lacks("seconds").then(|| {
-            "there are no times: leave out -U of strace, or name total-time in it".to_string()
-        });
-        let some = (shown > 0).then(|| format!("classes and single calls are not known, because lines show {shown} of the {all} calls: leave out -z, -Z and -e status="));
+        let times = if lacks("seconds") {
+            Some("there are no times: leave out -U of strace, or name total-time in it".to_string())
+        } else {
+            None
+        };
+        let some = if shown > 0 {
+            Some(format!(
+                "classes and single calls are not known, because lines show {shown} of the {all} calls: leave out -z, -Z and -e status="
+            ))
+        } else {
+            None
+        };
         let mut profile = self.tally.profile(|_| String::new());
         profile.warnings = times
             .into_iter()

@@ -58,14 +58,16 @@ impl Tally {
         let named = named
             .into_iter()
             .map(|((name, ..), count): ((String, _, _), _)| (name, count));
-        let group = |(name, calls)| ProcessGroup {
-            name,
-            calls,
-            ..ProcessGroup::default()
-        };
         Profile {
             complete: true,
-            groups: grouped(named).into_iter().map(group).collect(),
+            groups: grouped(named)
+                .into_iter()
+                .map(|(name, calls)| ProcessGroup {
+                    name,
+                    calls,
+                    ..ProcessGroup::default()
+                })
+                .collect(),
             latencies: self.latencies,
             ..Profile::default()
         }
@@ -82,7 +84,10 @@ fn add<K: std::hash::Hash + Eq>(counts: &mut IndexMap<K, CallCount>, key: K, cou
 /// `None` if it is not a number, negative, or beyond 2^63.
 pub fn nanoseconds(text: &str) -> Option<u64> {
     let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let ns = text.parse::<f64>().ok().filter(|_| plain)? * 1e9;
+    if !plain {
+        return None;
+    }
+    let ns = text.parse::<f64>().ok()? * 1e9;
     (ns < 9.2e18).then_some(ns.round() as u64)
 }
 
@@ -100,7 +105,13 @@ pub fn call_name(text: &str) -> Option<String> {
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     match text {
         "????" => Some("unknown".to_string()),
-        _ => (named && begins && text.len() <= 64).then(|| text.to_string()),
+        _ => {
+            if named && begins && text.len() <= 64 {
+                Some(text.to_string())
+            } else {
+                None
+            }
+        }
     }
 }
 

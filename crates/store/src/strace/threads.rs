@@ -22,7 +22,11 @@ pub struct Threads {
 impl Threads {
     /// The only one there is.
     pub fn only(&self) -> u64 {
-        let only = self.live.first().filter(|_| self.live.len() == 1).copied();
+        let only = if self.live.len() == 1 {
+            self.live.first().copied()
+        } else {
+            None
+        };
         only.or(self.first).unwrap_or(FIRST)
     }
 
@@ -85,8 +89,13 @@ impl Threads {
         (!hidden).then_some((all - threads, threads))
     }
 
-    pub fn named(&self, (thread, program): Caller, call: SlowCall) -> SlowCall {
-        let thread = self.first.filter(|_| thread == FIRST).unwrap_or(thread);
+    pub fn named(&self, caller: Caller, call: SlowCall) -> SlowCall {
+        let (thread, program) = caller;
+
+        let thread = match self.first {
+            Some(value) if thread == FIRST => value,
+            _ => thread,
+        };
         SlowCall {
             process: self.name((thread, program)),
             pid: u32::try_from(thread).ok().filter(|pid| *pid > 0),
@@ -95,7 +104,9 @@ impl Threads {
     }
 
     /// Of the program that a thread ran when it had started so many; before the first, that of its parent.
-    pub fn name(&self, (mut thread, mut program): Caller) -> String {
+    pub fn name(&self, caller: Caller) -> String {
+        let (mut thread, mut program) = caller;
+
         // In a log merged from several, parents can form a cycle.
         for _ in 0..64 {
             if let Some(index) = program.checked_sub(1) {

@@ -45,7 +45,10 @@ impl Timeline {
 
     /// `is_at_end` where the time of the line is that of the return.
     pub fn ends(&mut self, thread: u64, call: &str, elapsed_ns: Option<u64>, is_at_end: bool) {
-        let after = elapsed_ns.filter(|_| !is_at_end).unwrap_or(0) as f64 / 1e9;
+        let after = match elapsed_ns {
+            Some(ns) if !is_at_end => ns as f64 / 1e9,
+            _ => 0.0,
+        };
         if let Some(now) = self.clock.now {
             self.clock.until(now + after);
             self.last.insert(thread, (now + after, call.to_string()));

@@ -107,10 +107,11 @@ mod tests {
 
     #[test]
     fn either_root_or_both_capabilities_do() {
-        let check = |bits: u64| {
+        fn check(bits: u64) -> Result<(), String> {
             let status = format!("Name:\tx\nCapEff:\t{bits:016x}\n");
             check_capabilities(&tree(&[("proc/self/status", &status)]).1)
-        };
+        }
+
         assert!(check(1 << SYS_ADMIN).is_ok() && check(1 << BPF | 1 << PERFMON).is_ok());
         let refused = check(1 << BPF).unwrap_err();
         assert!(

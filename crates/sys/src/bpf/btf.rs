@@ -67,10 +67,9 @@ impl<'a> Btf<'a> {
             let id = u32::try_from(self.offsets.len()).ok()?;
             self.offsets.push(u32::try_from(offset).ok()?);
             let head = self.head(offset)?;
-            let is_it = |(kind, text): &&(TypeKind, &str)| {
+            if let Some((kind, text)) = wanted.iter().find(|(kind, text)| {
                 *kind as u32 == head.kind && is(self.strings, head.name, text.as_bytes())
-            };
-            if let Some((kind, text)) = wanted.iter().find(is_it) {
+            }) {
                 self.named.entry((*kind, text)).or_insert(id);
             }
             offset += 12 + head.extra()?;
@@ -105,7 +104,10 @@ impl<'a> Btf<'a> {
     /// In bytes; `None` of what is no number, pointer or enumerator.
     pub fn scalar_size(&self, id: u32) -> Option<u32> {
         let head = self.type_of(self.resolved(id)?)?;
-        matches!(head.kind, INT | POINTER | ENUM).then(|| self.size(id))?
+        if !matches!(head.kind, INT | POINTER | ENUM) {
+            return None;
+        }
+        self.size(id)
     }
 
     /// In bytes: `a.b` for a field of a nested struct.

@@ -133,15 +133,20 @@ fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
 
 impl Calibration {
     fn of(pairs: &[Pair]) -> Calibration {
-        let added = |kind: usize| {
-            Overhead::from_differences(pairs.iter().map(|pair| pair.own()[kind]).collect())
-        };
-        let offset = |pair: &Pair| Some(pair.measured_ns? - pair.untraced.bare);
         let measured = pairs.iter().filter_map(|pair| pair.measured_ns);
-        let all: Option<Vec<Overhead>> = (0..KINDS).map(added).collect();
+        let all: Option<Vec<Overhead>> = (0..KINDS)
+            .map(|kind| {
+                Overhead::from_differences(pairs.iter().map(|pair| pair.own()[kind]).collect())
+            })
+            .collect();
         Calibration {
             added: all.and_then(|all| all.try_into().ok()),
-            offset: Overhead::from_differences(pairs.iter().filter_map(offset).collect()),
+            offset: Overhead::from_differences(
+                pairs
+                    .iter()
+                    .filter_map(|pair| Some(pair.measured_ns? - pair.untraced.bare))
+                    .collect(),
+            ),
             call_ns: measured.reduce(f64::min).unwrap_or(0.0),
             fault_ns: median(pairs.iter().map(|pair| pair.untraced.fault).collect()).unwrap_or(0.0),
         }
@@ -205,7 +210,11 @@ fn typical_ns(before: &[u32], now: &[u32]) -> Option<f64> {
         ns += within as f64 * (bucket_ns(bucket) + bucket_ns(bucket + 1)) as f64 / 2.0;
         below += count;
     }
-    (last > first).then(|| ns / (last - first) as f64)
+    if last > first {
+        Some(ns / (last - first) as f64)
+    } else {
+        None
+    }
 }
 
 /// A child that does `work`, which may not allocate, with ends of two pipes; and the other ends.
@@ -328,13 +337,13 @@ struct Peer {
 
 impl Peer {
     fn start() -> Option<Peer> {
-        let echo = |there: &OwnedFd, back: &OwnedFd| {
+        let (_, to, from) = forked(|there, back| {
             // SAFETY: without its parent, it has nothing to do.
             unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
             let mut byte = [0];
             while read(there, &mut byte) == Ok(1) && write(back, &byte) == Ok(1) {}
-        };
-        let (_, to, from) = forked(echo).ok()?;
+        })
+        .ok()?;
         Some(Peer { to, from })
     }
 
@@ -490,21 +499,31 @@ mod tests {
 
     #[test]
     fn a_machine_that_gets_busy_leaves_the_overhead_unknown() {
-        let answer = |ns| Answer {
-            times: [ns; KINDS],
-            bare: ns,
-            fault: 500.0,
-        };
-        let pair = |i: usize, busy: f64| Pair {
-            untraced: answer(100.0 + busy * (i % 5) as f64),
-            traced: answer(400.0),
-            measured_ns: Some(150.0),
-        };
-        let of = |pairs: usize, busy| {
+        fn of(pairs: usize, busy: f64) -> Calibration {
             Calibration::of(&(0..pairs).map(|i| pair(i, busy)).collect::<Vec<_>>())
-        };
+        }
+
+        fn pair(i: usize, busy: f64) -> Pair {
+            Pair {
+                untraced: answer(100.0 + busy * (i % 5) as f64),
+                traced: answer(400.0),
+                measured_ns: Some(150.0),
+            }
+        }
+
+        fn answer(ns: f64) -> Answer {
+            Answer {
+                times: [ns; KINDS],
+                bare: ns,
+                fault: 500.0,
+            }
+        }
+
+        fn of_kind(found: &Calibration, kind: Kind) -> Overhead {
+            found.added.unwrap()[kind as usize]
+        }
+
         let quiet = of(PAIRS, 0.5);
-        let of_kind = |found: &Calibration, kind: Kind| found.added.unwrap()[kind as usize];
         assert_eq!(
             (of_kind(&quiet, Kind::Path).added(), quiet.offset_ns()),
             (Some(299.0), Some(49.0))

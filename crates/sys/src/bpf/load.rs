@@ -107,7 +107,13 @@ impl Programs {
         );
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
-        let event = |name: &str| event_of(name).filter(|_| settings.preemptible == 1);
+        let event = |name: &str| {
+            if settings.preemptible == 1 {
+                event_of(name)
+            } else {
+                None
+            }
+        };
         let beside = config.record == Record::Times && config.interruption.is_some() && registers;
         let names = attached(&settings, &kernel);
         let sampler = if beside { SAMPLE_OUTSIDE } else { SAMPLE };
@@ -316,12 +322,13 @@ impl Programs {
     /// The windows and the map of one moment: if a window's entry was handed to the map meanwhile, it would be counted twice or
     /// not at all.
     fn read_calls(&self, raw: &mut Raw) -> Result<Vec<Window>> {
-        let flushes = |windows: &[Window]| {
+        fn flushes(windows: &[Window]) -> Vec<u64> {
             windows
                 .iter()
                 .map(|window| window.flushes)
                 .collect::<Vec<u64>>()
-        };
+        }
+
         let before = flushes(&self.maps.windows.values()?);
         let (windows, whole) = until_whole(before, || {
             raw.calls = self.maps.calls.entries()?;

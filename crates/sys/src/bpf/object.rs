@@ -165,25 +165,27 @@ fn program<'a>(
 
 /// The maps in section `.maps`: structs whose members are pointers to arrays, whose length is a number, or to types.
 fn maps(btf: &Btf) -> Option<Vec<MapDefinition>> {
-    let map = |(name, id): (&str, u32)| {
-        let mut map = MapDefinition {
-            name: name.to_string(),
-            ..MapDefinition::default()
-        };
-        for (member, id) in btf.members(id)? {
-            let of = btf.pointee(id)?;
-            match member {
-                "type" => map.kind = btf.length(of)?,
-                "max_entries" => map.entries = btf.length(of)?,
-                "map_flags" => map.flags = btf.length(of)?,
-                "key" => map.key_bytes = btf.size(of)?,
-                "value" => map.value_bytes = btf.size(of)?,
-                _ => return None,
+    btf.variables(".maps")?
+        .into_iter()
+        .map(|(name, id)| {
+            let mut map = MapDefinition {
+                name: name.to_string(),
+                ..MapDefinition::default()
+            };
+            for (member, id) in btf.members(id)? {
+                let of = btf.pointee(id)?;
+                match member {
+                    "type" => map.kind = btf.length(of)?,
+                    "max_entries" => map.entries = btf.length(of)?,
+                    "map_flags" => map.flags = btf.length(of)?,
+                    "key" => map.key_bytes = btf.size(of)?,
+                    "value" => map.value_bytes = btf.size(of)?,
+                    _ => return None,
+                }
             }
-        }
-        Some(map)
-    };
-    btf.variables(".maps")?.into_iter().map(map).collect()
+            Some(map)
+        })
+        .collect()
 }
 
 /// In section `.BTF.ext`, with the names of the sections that they belong to.

@@ -123,7 +123,9 @@ fn fit(code: &mut [u64], access: &Access, kernel: &Btf) -> Option<()> {
 fn narrow(instruction: &mut u64, bytes: u32) {
     let is_wider = *instruction & 7 == LOAD && bytes < SIZES[(*instruction >> 3 & 3) as usize];
     let size = SIZES.iter().position(|size| *size == bytes);
-    if let Some(size) = size.filter(|_| is_wider) {
+    if let Some(size) = size
+        && is_wider
+    {
         *instruction = *instruction & !0x18 | (size as u64) << 3;
     }
 }

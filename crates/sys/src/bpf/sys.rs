@@ -83,9 +83,11 @@ const LOAD_TRIES: u32 = 100;
 pub fn load_program(
     name: &str,
     code: &[u64],
-    (attachment, type_id): (Attachment, u32),
+    target: (Attachment, u32),
     log: &mut [u8],
 ) -> Result<OwnedFd, Errno> {
+    let (attachment, type_id) = target;
+
     let mut request = ProgLoad {
         prog_type: match attachment {
             Attachment::Tracepoint | Attachment::Iterator => PROG_TYPE_TRACING,

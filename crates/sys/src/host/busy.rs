@@ -28,7 +28,11 @@ impl BusyClock {
             .saturating_sub(self.ticks)
             .saturating_mul(proc_stat::tick_ns());
         let own = cpu_ns_with_children().saturating_sub(self.own_ns) as f64 / 1e9;
-        (wall > 0.0).then(|| others(ns as f64 / 1e9, own, wall))
+        if wall > 0.0 {
+            Some(others(ns as f64 / 1e9, own, wall))
+        } else {
+            None
+        }
     }
 }
 

@@ -32,21 +32,24 @@ pub fn taxes(sources: &Sources) -> Vec<Tax> {
 }
 
 fn taxes_of(who: &str, held: &Held) -> Vec<Tax> {
-    let attached = || {
-        tax(
+    let bpf = if held.attached.is_empty() {
+        None
+    } else {
+        Some(tax(
             kind::BPF,
             format!("{who} is attached to {}", held.attached.join(", ")),
-        )
+        ))
     };
-    let bpf = (!held.attached.is_empty()).then(attached);
     // A BPF program at an ordinary tracepoint holds a perf event too: it is reported once.
-    let perf = (held.perf_events > 0 && bpf.is_none()).then(|| {
+    let perf = if held.perf_events > 0 && bpf.is_none() {
         let events = counted(held.perf_events, "perf event");
-        tax(
+        Some(tax(
             kind::PERF,
             format!("{who} holds {events}, perhaps of system calls"),
-        )
-    });
+        ))
+    } else {
+        None
+    };
     bpf.into_iter().chain(perf).collect()
 }
 

@@ -68,7 +68,14 @@ fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
         .filter(|event| !event.starts_with(OF_PRINTS))
         .partition(|event| EVERY_CALL.iter().any(|group| event.starts_with(group)));
     let listed = |kind, events: Vec<&str>| {
-        (!events.is_empty()).then(|| tax(kind, format!("{} enabled{place}", some(&events, SHOWN))))
+        if events.is_empty() {
+            None
+        } else {
+            Some(tax(
+                kind,
+                format!("{} enabled{place}", some(&events, SHOWN)),
+            ))
+        }
     };
     [
         listed(kind::TRACEPOINTS, calls),
@@ -87,5 +94,8 @@ fn probes(sources: &Sources) -> Option<Tax> {
         .filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"))
         .filter_map(|line| line.split_whitespace().nth(2))
         .collect();
-    (!places.is_empty()).then(|| tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
+    if places.is_empty() {
+        return None;
+    }
+    Some(tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
 }

@@ -34,8 +34,10 @@ pub(super) struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     pub fn new(raw: &'a Raw, detail: Detail) -> Decoder<'a> {
         let keys = || raw.calls.iter().map(|(key, _)| key);
-        let own = |key: &&Key| key.gate == gate::OWN && !is_exec(key);
-        let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.group).collect();
+        let mixed: BTreeSet<u32> = keys()
+            .filter(|key| key.gate == gate::OWN && !is_exec(key))
+            .map(|key| key.group)
+            .collect();
         let compat = keys().filter(|key| is_compat(key) && !mixed.contains(&key.group));
         Decoder {
             raw,
@@ -77,7 +79,11 @@ impl<'a> Decoder<'a> {
     pub fn count(&self, key: &Key, counted: &Counted) -> CallCount {
         let drives = names::drives_of(key.number, key.gate);
         let moves = matches!(drives, Some(Drives::Bytes { .. }));
-        let failed = (key.error != 0).then(|| (errno::name(key.error.into()), counted.calls));
+        let failed = if key.error != 0 {
+            Some((errno::name(key.error.into()), counted.calls))
+        } else {
+            None
+        };
         let count = CallCount {
             call: self.call(key),
             calls: counted.calls,
@@ -133,9 +139,13 @@ impl<'a> Decoder<'a> {
             .iter()
             .map(|group| process_name(self.raw, *group));
         let programs: Vec<String> = programs.collect();
-        let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
         let rings = self.raw.rings.is_empty()
-            && into.groups.iter().any(|group| group.calls.iter().any(ring));
+            && into.groups.iter().any(|group| {
+                group
+                    .calls
+                    .iter()
+                    .any(|call| RINGS.contains(&bare_name(&call.call)))
+            });
         let untimed = untimed(into);
         let pids = |known| into.groups.iter().any(|group| group.pid.is_some() == known);
         let globals = &self.raw.globals;
@@ -183,8 +193,10 @@ fn untimed(profile: &Profile) -> Vec<String> {
         .map(|total| total.count);
     let mut found: Vec<CallCount> = totals.filter(|count| count.untimed > 0).collect();
     found.sort_by_key(|count| Reverse(count.untimed));
-    let text = |count: &CallCount| format!("{} {}", count.call, count.untimed);
-    found.iter().map(text).collect()
+    found
+        .iter()
+        .map(|count| format!("{} {}", count.call, count.untimed))
+        .collect()
 }
 
 /// Of a tree: its groups, and the sections in it.
@@ -347,7 +359,13 @@ fn class_by_amount(key: &Key, counted: &Counted) -> Class {
     // The bytes of a call that never returned are unknown.
     let returned = counted.calls > counted.unfinished;
     let number = match drives {
-        Drives::Bytes { .. } => returned.then(bytes),
+        Drives::Bytes { .. } => {
+            if returned {
+                Some(bytes())
+            } else {
+                None
+            }
+        }
         Drives::Length { .. } | Drives::Set { .. } => Some(bytes()),
         Drives::Path { .. } => known.then_some(key.value.into()),
         Drives::Descriptor { .. } => None,
@@ -418,21 +436,26 @@ pub(super) fn groups(
     for (number, count) in counts {
         groups.entry(known(raw, number)).or_default().push(count);
     }
-    let group = |(number, calls): (u32, Vec<CallCount>)| {
-        let id = raw.groups.get(&number).map(|group| group.id);
-        let path = |id| paths.get(&id).cloned().unwrap_or_else(|| format!("({id})"));
-        ProcessGroup {
-            name: process_name(raw, number),
-            pid: id
-                .filter(|id| by == Grouping::Process && *id > 0)
-                .and_then(|id| id.try_into().ok()),
-            cgroup: id.filter(|_| by == Grouping::Cgroup).map(path),
-            threads: by == Grouping::Thread,
-            calls: summed(&calls),
-            ..ProcessGroup::default()
-        }
-    };
-    groups.into_iter().map(group).collect()
+    groups
+        .into_iter()
+        .map(|(number, calls)| {
+            let id = raw.groups.get(&number).map(|group| group.id);
+            ProcessGroup {
+                name: process_name(raw, number),
+                pid: id
+                    .filter(|id| by == Grouping::Process && *id > 0)
+                    .and_then(|id| id.try_into().ok()),
+                cgroup: if by == Grouping::Cgroup {
+                    id.map(|id| paths.get(&id).cloned().unwrap_or_else(|| format!("({id})")))
+                } else {
+                    None
+                },
+                threads: by == Grouping::Thread,
+                calls: summed(&calls),
+                ..ProcessGroup::default()
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use sys::bpf::layout::{ACCEPTED, Address, PART_BYTES, PARTS, SLOWEST, kind};
-use sys::bpf::{Counted, Name, Raw, Slow, Wanted};
+use sys::bpf::{Counted, Name, Raw, Wanted};
 use zerocopy::FromBytes;
 
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
@@ -36,7 +36,7 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     })
 }
 
-pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Named, u64), into: &mut Profile) {
+pub fn fill(decoder: &Decoder, more: More, sent: &Named, begun_ns: u64, into: &mut Profile) {
     if more.paths || more.descriptors || more.waits {
         let mounts = Mounts::read();
         if more.paths || more.descriptors {
@@ -60,8 +60,11 @@ fn stacks(decoder: &Decoder, sent: &Named, into: &mut Profile) {
     let mut rows: BTreeMap<(String, String, Stack), Counted> = BTreeMap::new();
     for (of, counted) in &decoder.raw.stack_counts {
         let (process, call) = (decoder.process(&of.key), decoder.call(&of.key));
-        let unknown = || vec![(vec![UNKNOWN.into()], 1)];
-        let found = sent.sites.get(of).cloned().unwrap_or_else(unknown);
+        let found = sent
+            .sites
+            .get(of)
+            .cloned()
+            .unwrap_or_else(|| vec![(vec![UNKNOWN.into()], 1)]);
         let weights: Vec<u64> = found.iter().map(|(_, weight)| *weight).collect();
         let calls = divided(counted.calls, &weights);
         let [on_cpu, blocked, woken] =
@@ -76,16 +79,17 @@ fn stacks(decoder: &Decoder, sent: &Named, into: &mut Profile) {
             sum.woken += woken[at];
         }
     }
-    let row = |((process, call, frames), sum): ((_, _, Stack), Counted)| StackCount {
-        process,
-        call,
-        frames: texts(&frames),
-        calls: sum.calls,
-        on_cpu_ns: decoder.timed(sum.on_cpu),
-        blocked_ns: decoder.timed(sum.blocked),
-        woken_ns: decoder.timed(sum.woken),
-    };
-    let rows = rows.into_iter().map(row);
+    let rows = rows
+        .into_iter()
+        .map(|((process, call, frames), sum)| StackCount {
+            process,
+            call,
+            frames: texts(&frames),
+            calls: sum.calls,
+            on_cpu_ns: decoder.timed(sum.on_cpu),
+            blocked_ns: decoder.timed(sum.blocked),
+            woken_ns: decoder.timed(sum.woken),
+        });
     into.stacks = rows.filter(|stack| stack.calls > 0).collect();
     into.stacks
         .sort_by_key(|stack| std::cmp::Reverse(stack.calls));
@@ -125,14 +129,16 @@ fn warn(raw: &Raw, into: &mut Profile) {
 fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
     let all: u128 = weights.iter().copied().map(u128::from).sum();
     let (mut before, mut given) = (0, 0);
-    let share = |weight: &u64| {
-        before += u128::from(*weight);
-        let until = u64::try_from(u128::from(total) * before / all.max(1)).unwrap_or(total);
-        let share = until - given;
-        given = until;
-        share
-    };
-    weights.iter().map(share).collect()
+    weights
+        .iter()
+        .map(|weight| {
+            before += u128::from(*weight);
+            let until = u64::try_from(u128::from(total) * before / all.max(1)).unwrap_or(total);
+            let share = until - given;
+            given = until;
+            share
+        })
+        .collect()
 }
 
 fn slowest(decoder: &Decoder, most: usize, sent: &Named, begun_ns: u64) -> Vec<SlowCall> {
@@ -142,21 +148,23 @@ fn slowest(decoder: &Decoder, most: usize, sent: &Named, begun_ns: u64) -> Vec<S
         calls: 1,
         ..Counted::default()
     };
-    let call = |slow: &Slow| SlowCall {
-        process: decoder.process(&slow.key),
-        pid: Some(slow.process),
-        call: decoder.call(&slow.key),
-        class: decode::class(&slow.key, &one),
-        at_ns: slow.start.saturating_sub(begun_ns),
-        elapsed_ns: slow.elapsed,
-        blocked_ns: Some(slow.blocked),
-        woken_ns: Some(slow.woken),
-        frames: sent
-            .slow
-            .get(&slow.stack)
-            .map_or_else(Vec::new, |frames| texts(frames)),
-    };
-    kept.iter().take(most).map(call).collect()
+    kept.iter()
+        .take(most)
+        .map(|slow| SlowCall {
+            process: decoder.process(&slow.key),
+            pid: Some(slow.process),
+            call: decoder.call(&slow.key),
+            class: decode::class(&slow.key, &one),
+            at_ns: slow.start.saturating_sub(begun_ns),
+            elapsed_ns: slow.elapsed,
+            blocked_ns: Some(slow.blocked),
+            woken_ns: Some(slow.woken),
+            frames: sent
+                .slow
+                .get(&slow.stack)
+                .map_or_else(Vec::new, |frames| texts(frames)),
+        })
+        .collect()
 }
 
 fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {

@@ -35,6 +35,18 @@ const KINDS: &[(u32, &str)] = &[
 
 /// Those with most time first.
 pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
+    fn row(entry: ((String, String, String, Option<String>), LockCount)) -> LockCount {
+        let ((process, call, lock, function), sum) = entry;
+
+        LockCount {
+            process,
+            call,
+            lock,
+            function,
+            ..sum
+        }
+    }
+
     if decoder.raw.locks.is_empty() {
         return Vec::new();
     }
@@ -51,13 +63,6 @@ pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
         row.waits += wait.waits;
         row.waited_ns += wait.ns;
     }
-    let row = |((process, call, lock, function), sum)| LockCount {
-        process,
-        call,
-        lock,
-        function,
-        ..sum
-    };
     let mut rows: Vec<LockCount> = rows.into_iter().map(row).collect();
     rows.sort_by_key(|row| Reverse(row.waited_ns));
     rows
@@ -72,17 +77,22 @@ fn call(decoder: &Decoder, key: &Key) -> String {
 
 /// The most first.
 pub fn shoot_downs(decoder: &Decoder) -> Vec<ShootDowns> {
+    fn row(entry: ((String, String), u64)) -> ShootDowns {
+        let ((process, call), count) = entry;
+
+        ShootDowns {
+            process,
+            call,
+            count,
+        }
+    }
+
     let mut rows: BTreeMap<_, u64> = BTreeMap::new();
     let all = decoder.raw.locks.iter();
     for (of, wait) in all.filter(|(of, _)| of.key.kind == lock::TLB) {
         let key = (decoder.process(&of.key), call(decoder, &of.key));
         *rows.entry(key).or_default() += wait.waits;
     }
-    let row = |((process, call), count)| ShootDowns {
-        process,
-        call,
-        count,
-    };
     let mut rows: Vec<ShootDowns> = rows.into_iter().map(row).collect();
     rows.sort_by_key(|row| Reverse(row.count));
     rows
@@ -90,8 +100,10 @@ pub fn shoot_downs(decoder: &Decoder) -> Vec<ShootDowns> {
 
 /// Variables are in the kernel's image, as its functions are.
 fn lock(key: &Key, address: u64, function: u64, variables: &Functions) -> String {
-    let is = |(bits, _): &&(u32, &str)| *bits == 0 || key.operation & bits > 0;
-    let kind = KINDS.iter().find(is).map_or("a lock", |(_, kind)| *kind);
+    let kind = KINDS
+        .iter()
+        .find(|(bits, _)| *bits == 0 || key.operation & bits > 0)
+        .map_or("a lock", |(_, kind)| *kind);
     let own = match key.kind {
         lock::MMAP => Some("mmap_lock"),
         lock::INODE => Some("i_rwsem"),

@@ -63,7 +63,11 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         waits_of: wakes::waits_of(),
         numbers: names::numbers(),
         details,
-        interruption: sampled.then(|| before.unwrap_or_default().1),
+        interruption: if sampled {
+            Some(before.unwrap_or_default().1)
+        } else {
+            None
+        },
     };
     let mut programs = Programs::load(&config)?;
     let calibration = match before {
@@ -71,7 +75,9 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         Some((calibration, _)) => calibration,
         None => {
             let calibration = bpf::calibrate(&mut programs)?;
-            if let Some(kept) = kept.filter(|_| calibration.is_known()) {
+            if let Some(kept) = kept
+                && calibration.is_known()
+            {
                 let interruption = programs.sampling().unwrap_or_default().1;
                 kept.keep(&(calibration, interruption));
             }
@@ -311,8 +317,9 @@ impl Bpf {
     fn take_events(&mut self) -> bool {
         let mut records = Vec::new();
         if self.has_stacks() {
-            let mut keep = |record: &[u8]| records.push(record.to_vec());
-            self.programs.events().drain(&mut keep);
+            self.programs
+                .events()
+                .drain(&mut |record| records.push(record.to_vec()));
         }
         let are_new = !records.is_empty();
         if are_new {
@@ -358,7 +365,8 @@ impl Bpf {
         details::fill(
             &Decoder::new(&raw, self.detail),
             self.more,
-            (&self.named(&raw), followed.begun_ns),
+            &self.named(&raw),
+            followed.begun_ns,
             &mut collected,
         );
         if self.calibration.added.is_none() {
@@ -371,19 +379,26 @@ impl Bpf {
         totals::fill(&flat, peak_rss_kib(&followed.root), &mut collected);
         collected.usage.programs = Some(decode::programs(&raw));
         sort(&mut collected.groups);
-        if self.programs.sampling().is_some() {
-            outside::divide(
-                &raw,
-                &mut collected,
-                self.calibration.unseen_ns(),
-                self.calibration.fault_ns,
-            );
-            if let Some(outside) = &mut collected.usage.outside {
-                outside.functions = outside::functions(&raw, &self.reader);
-            }
-        }
+        self.divide(&raw, &mut collected);
         collected.warnings.extend(self.reader.warning());
         Ok((collected, raw.torn))
+    }
+
+    /// The time between calls, if it was sampled.
+    fn divide(&self, raw: &Raw, collected: &mut Profile) {
+        if self.programs.sampling().is_none() {
+            return;
+        }
+        let calibration = &self.calibration;
+        outside::divide(
+            raw,
+            collected,
+            calibration.unseen_ns(),
+            calibration.fault_ns,
+        );
+        if let Some(outside) = &mut collected.usage.outside {
+            outside.functions = outside::functions(raw, &self.reader);
+        }
     }
 
     fn named(&self, raw: &Raw) -> Named {
@@ -407,10 +422,10 @@ impl Bpf {
     }
 
     fn sampled_hz(&self) -> Option<u64> {
-        self.programs
-            .sampling()
-            .filter(|_| self.detail == Detail::Samples)
-            .map(|(hz, _)| hz)
+        if self.detail != Detail::Samples {
+            return None;
+        }
+        self.programs.sampling().map(|(hz, _)| hz)
     }
 
     fn mark(&self, pid: u32, mark: u64) -> Result<OwnedFd> {
@@ -523,11 +538,15 @@ fn sum(events: Each<u64>, added: Each<Overhead>, calls: u64) -> Option<Overhead>
         let all = each.map(|(events, each)| *events as f64 * which(each));
         all.sum::<f64>() / calls as f64
     };
-    (calls > 0).then(|| Overhead {
-        ns: of(|each| each.ns),
-        low: of(|each| each.low),
-        high: of(|each| each.high),
-    })
+    if calls > 0 {
+        Some(Overhead {
+            ns: of(|each| each.ns),
+            low: of(|each| each.low),
+            high: of(|each| each.high),
+        })
+    } else {
+        None
+    }
 }
 
 /// False if it is marked already, or has ended since it was listed.

@@ -102,10 +102,11 @@ fn directory(name: &str, argument: u8) -> u8 {
 }
 
 pub fn numbers() -> Numbers {
-    let gates = [gate::OWN, gate::COMPAT];
-    let find = |gate, wanted: &str| {
+    fn find(gate: u8, wanted: &str) -> Option<u16> {
         (0..NUMBERS as u16).find(|number| bare_name(&name(*number, gate)) == wanted)
-    };
+    }
+
+    let gates = [gate::OWN, gate::COMPAT];
     let find = |gate, wanted| find(gate, wanted).unwrap_or(NUMBER_UNKNOWN);
     let number = |wanted| gates.map(|gate| find(gate, wanted));
     let pairs = |first, second| gates.map(|gate| [first, second].map(|call| find(gate, call)));
@@ -126,19 +127,22 @@ mod tests {
 
     #[test]
     fn each_call_has_its_row() {
+        fn plain(what: u8, argument: u8) -> Row {
+            Row {
+                what,
+                argument,
+                operation: NO_ARGUMENT,
+                directory: NO_ARGUMENT,
+                mask: 0,
+            }
+        }
+
         let rows = rows();
         assert!(
             rows.iter()
                 .all(|row| row.argument <= 5 && row.what <= what::SENT)
         );
         let row = |number: i64| rows[number as usize];
-        let plain = |what, argument| Row {
-            what,
-            argument,
-            operation: NO_ARGUMENT,
-            directory: NO_ARGUMENT,
-            mask: 0,
-        };
         let at = Row {
             directory: 0,
             ..plain(what::PATH, 1)

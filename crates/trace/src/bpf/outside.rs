@@ -48,6 +48,16 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
 }
 
 pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
+    fn function(entry: ((String, String), u64)) -> SampledFunction {
+        let ((name, object), samples) = entry;
+
+        SampledFunction {
+            name,
+            object,
+            samples,
+        }
+    }
+
     let places = raw.places.clone();
     let found = reader.ask(move |stacks| {
         let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -58,11 +68,6 @@ pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
         }
         found
     });
-    let function = |((name, object), samples)| SampledFunction {
-        name,
-        object,
-        samples,
-    };
     let found = found.unwrap_or_default().into_iter();
     let mut all: Vec<SampledFunction> = found.map(function).collect();
     all.sort_by_key(|function| Reverse(function.samples));
@@ -86,7 +91,8 @@ fn found(raw: &Raw) -> Found {
     };
     for (place, samples) in places() {
         let function = functions.at(place.address as u32);
-        let by = match function.filter(|_| place.address > 0).map(entry) {
+        let by = match function.map(entry) {
+            _ if place.address == 0 => &mut found.kernel,
             Some(PAGE_FAULT) => &mut found.page_faults,
             Some(INTERRUPT) => &mut found.interrupts,
             _ => &mut found.kernel,
@@ -206,7 +212,10 @@ mod tests {
 
     #[test]
     fn the_unseen_part_of_calls_is_the_kernels_where_samples_leave_it() {
-        let of = |user| found([user, 80, 0, 0, 0]).divide(1000.0, 5000.0, 0.0, 600.0);
+        fn of(user: u32) -> Outside {
+            found([user, 80, 0, 0, 0]).divide(1000.0, 5000.0, 0.0, 600.0)
+        }
+
         assert_eq!(
             [of(0), of(10), of(20)].map(|of| (of.user_ns, of.kernel_ns)),
             [(400, 600), (556, 444), (1000, 0)]

@@ -151,10 +151,14 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
         tid: live.pid,
         name: details::text(&live.name).into_owned(),
         time: time(&live.used),
-        open: (live.inside > 0).then(|| {
+        open: if live.inside > 0 {
             let waits = row(decoder, mounts, &open_key(live));
-            let holder = waits.lock.then(|| holder(live, ended)).flatten();
-            OpenCall {
+            let holder = if waits.lock {
+                holder(live, ended)
+            } else {
+                None
+            };
+            Some(OpenCall {
                 call: waits.call,
                 before: live.inside > 1,
                 elapsed_ns: live.elapsed,
@@ -165,8 +169,10 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
                     Some(function) => Some(function.to_string()),
                     None => function_at(named, &live.key, live.site),
                 },
-            }
-        }),
+            })
+        } else {
+            None
+        },
     };
     let live = live.iter().map(|live| thread(live, false));
     live.chain(ended.iter().map(|live| thread(live, true)))
@@ -250,22 +256,25 @@ pub fn polled(process: u32) -> Vec<(PolledKey, u64)> {
         let entry = entry.ok()?;
         let target = fs::read_link(entry.path()).ok()?;
         let is_set = target.as_os_str() == "anon_inode:[eventpoll]";
-        entry.file_name().to_str()?.parse().ok().filter(|_| is_set)
+        if is_set {
+            entry.file_name().to_str()?.parse().ok()
+        } else {
+            None
+        }
     });
     sets.flat_map(|epoll: u32| {
         let text = proc_stat::read(format!("/proc/{process}/fdinfo/{epoll}"));
         let text = text.unwrap_or_default();
-        let key = |(data, descriptor)| {
-            let key = PolledKey {
-                data,
-                process,
-                epoll,
-            };
-            (key, descriptor)
-        };
         text.lines()
             .filter_map(polled_line)
-            .map(key)
+            .map(|(data, descriptor)| {
+                let key = PolledKey {
+                    data,
+                    process,
+                    epoll,
+                };
+                (key, descriptor)
+            })
             .collect::<Vec<_>>()
     })
     .collect()

@@ -116,19 +116,20 @@ mod tests {
 
     #[test]
     fn the_state_since_the_last_change_counts() {
+        fn expected(on_cpu_ns: Vec<u64>, waiting_ns: u64, blocked_ns: u64) -> Option<Concurrency> {
+            Some(Concurrency {
+                on_cpu_ns,
+                waiting_ns,
+                blocked_ns,
+            })
+        }
+
         let mut raw = Raw {
             now_ns: 1_000,
             ..Raw::default()
         };
         raw.globals.on_cpu[1] = 30;
         (raw.globals.blocked, raw.globals.changed, raw.globals.live) = (5, 900, 1);
-        let expected = |on_cpu_ns, waiting_ns, blocked_ns| {
-            Some(Concurrency {
-                on_cpu_ns,
-                waiting_ns,
-                blocked_ns,
-            })
-        };
         assert_eq!(concurrency(&raw), expected(vec![0, 30], 0, 105));
         raw.globals.running = 1 | 2 << 32;
         assert_eq!(concurrency(&raw), expected(vec![100, 30], 0, 5));

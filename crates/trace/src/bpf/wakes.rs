@@ -66,7 +66,10 @@ mod tests {
 
     #[test]
     fn a_wait_ends_by_calls_that_can_end_it() {
-        let ends = |waker, waiter| waits(waker) & waits(waiter) >> 4 != 0;
+        fn ends(waker: &str, waiter: &str) -> bool {
+            waits(waker) & waits(waiter) >> 4 != 0
+        }
+
         for (waker, waiter) in [
             ("write", "read"),
             ("read", "write"),

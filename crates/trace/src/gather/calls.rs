@@ -102,7 +102,9 @@ fn deeds_with_paths(name: &str) -> Vec<Deed> {
     .collect()
 }
 
-fn opens((at, argument): Place, flags: u64) -> Deed {
+fn opens(place: Place, flags: u64) -> Deed {
+    let (at, argument) = place;
+
     const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
     let use_ = if flags as i32 & CHANGES == 0 {
         Use::Asks
@@ -189,8 +191,14 @@ mod tests {
 
     #[test]
     fn calls_name_their_paths_and_what_they_do_to_them() {
-        let path = |at, argument, use_| Deed::Path { at, argument, use_ };
-        let found = |name, flags: i32| deeds(name, &[7, 0, flags as u64, 0, 0, 0]);
+        fn path(at: Option<u8>, argument: u8, use_: Use) -> Deed {
+            Deed::Path { at, argument, use_ }
+        }
+
+        fn found(name: &str, flags: i32) -> Vec<Deed> {
+            deeds(name, &[7, 0, flags as u64, 0, 0, 0])
+        }
+
         let (asks, changes) = (path(Some(0), 1, Use::Asks), path(Some(0), 1, Use::Changes));
         assert_eq!(found("openat", libc::O_RDONLY), [asks]);
         assert_eq!(found("openat", libc::O_CREAT | libc::O_WRONLY), [changes]);
@@ -204,8 +212,14 @@ mod tests {
 
     #[test]
     fn peers_are_distinguished_by_their_addresses() {
-        let of = |family: i32, rest: &[u8]| peer(&[&(family as u16).to_ne_bytes(), rest].concat());
-        let local = |name: &str| Some(Peer::Local(name.to_string()));
+        fn of(family: i32, rest: &[u8]) -> Option<Peer> {
+            peer(&[&(family as u16).to_ne_bytes(), rest].concat())
+        }
+
+        fn local(name: &str) -> Option<Peer> {
+            Some(Peer::Local(name.to_string()))
+        }
+
         let x11 = of(libc::AF_UNIX, b"/tmp/.X11-unix/X0\0zz");
         assert_eq!(x11, local("/tmp/.X11-unix/X0"));
         assert_eq!(of(libc::AF_UNIX, b"\0dbus"), local("dbus"));
@@ -238,7 +252,10 @@ mod tests {
 
     #[test]
     fn ordinary_devices_are_in_each_system() {
-        let rare = |path: &str| is_rare_device(Path::new(path));
+        fn rare(path: &str) -> bool {
+            is_rare_device(Path::new(path))
+        }
+
         assert!(rare("/dev/dri/card0") && rare("/dev/sda"));
         assert!(!rare("/dev/null") && !rare("/dev/shm/x") && !rare("/dev") && !rare("/etc/passwd"));
     }

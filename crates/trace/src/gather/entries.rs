@@ -179,12 +179,14 @@ impl Entries {
 }
 
 fn components(path: &Path) -> Vec<OsString> {
-    let name = |component: Component| match component {
-        Component::Normal(name) => Some(name.to_os_string()),
-        Component::ParentDir => Some("..".into()),
-        _ => None,
-    };
-    let mut names: Vec<OsString> = path.components().filter_map(name).collect();
+    let mut names: Vec<OsString> = path
+        .components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_os_string()),
+            Component::ParentDir => Some("..".into()),
+            _ => None,
+        })
+        .collect();
     names.reverse();
     names
 }
@@ -228,9 +230,11 @@ pub fn check_size(entries: &Entries, most: u64) -> Result<()> {
     let size = entries.size();
     let mut files: Vec<_> = entries.files().collect();
     files.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.size));
-    let mib =
-        |(path, entry): &(&Path, &Entry)| format!("{} {} MiB", path.display(), entry.size >> 20);
-    let largest: Vec<String> = files.iter().take(3).map(mib).collect();
+    let largest: Vec<String> = files
+        .iter()
+        .take(3)
+        .map(|(path, entry)| format!("{} {} MiB", path.display(), entry.size >> 20))
+        .collect();
     ensure!(
         size <= most,
         "the command uses files of {} MiB, and {} MiB fit into a guest's memory (largest: {})",

@@ -41,6 +41,10 @@ mod tests {
 
     #[test]
     fn what_is_neither_on_a_cpu_nor_waiting_for_one_is_off_it() {
+        fn of(entry: Stop, end: Stop) -> (u64, bool) {
+            (off_cpu_ns(&entry, &end), has_paused(&entry, &end))
+        }
+
         let begun = Instant::now();
         let stop = |us, cpu_us: u64, waiting_us: u64, turns, stops| Stop {
             at: begun + Duration::from_micros(us),
@@ -51,7 +55,6 @@ mod tests {
             },
             stops,
         };
-        let of = |entry, end| (off_cpu_ns(&entry, &end), has_paused(&entry, &end));
         let entry = stop(100, 100, 50, 7, 3);
         assert_eq!(of(entry, stop(1100, 104, 250, 9, 4)), (796_000, true));
         assert_eq!(of(entry, stop(110, 104, 50, 8, 4)), (6000, false));

@@ -37,9 +37,15 @@ pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
 
 fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let warm = raw.get(COLD..).unwrap_or_default();
-    let between = |pair: &[NullCall]| pair[1].at.duration_since(pair[0].at).as_nanos() as u64;
-    let added =
-        |block: &[NullCall]| quantile(block.windows(2).map(between), 0.5) as f64 - untraced_ns;
+    let added = |block: &[NullCall]| {
+        quantile(
+            block
+                .windows(2)
+                .map(|pair| pair[1].at.duration_since(pair[0].at).as_nanos() as u64),
+            0.5,
+        ) as f64
+            - untraced_ns
+    };
     let blocks = warm.chunks_exact((warm.len() / BLOCKS).max(2));
     let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
     Calibration {
@@ -65,11 +71,12 @@ mod tests {
 
     fn calls(off_cpu_ns: impl Fn(u64) -> u64) -> Vec<NullCall> {
         let begun = Instant::now();
-        let call = |n| NullCall {
-            at: begun + Duration::from_micros(5 * n),
-            off_cpu_ns: off_cpu_ns(n),
-        };
-        (0..410).map(call).collect()
+        (0..410)
+            .map(|n| NullCall {
+                at: begun + Duration::from_micros(5 * n),
+                off_cpu_ns: off_cpu_ns(n),
+            })
+            .collect()
     }
 
     #[test]
@@ -88,7 +95,10 @@ mod tests {
 
     #[test]
     fn a_burst_of_load_is_no_overhead() {
-        let off = |n: u64| if n.is_multiple_of(5) { 1_000_000 } else { 1000 };
+        fn off(n: u64) -> u64 {
+            if n.is_multiple_of(5) { 1_000_000 } else { 1000 }
+        }
+
         assert_eq!(summary(&calls(off), 100.0).off_cpu_ns, 4000);
     }
 }

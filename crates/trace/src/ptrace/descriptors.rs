@@ -21,11 +21,9 @@ pub fn leaves_alone(name: &str) -> bool {
 
 pub type Descriptors = HashMap<(i32, i32), DescriptorKind>;
 
-pub fn kind(
-    known: &mut Descriptors,
-    (process, tid): (i32, i32),
-    descriptor: i32,
-) -> DescriptorKind {
+pub fn kind(known: &mut Descriptors, thread: (i32, i32), descriptor: i32) -> DescriptorKind {
+    let (process, tid) = thread;
+
     *known
         .entry((process, descriptor))
         .or_insert_with(|| look_up(tid, descriptor))
@@ -73,9 +71,15 @@ mod tests {
 
     #[test]
     fn kinds_of_our_own_descriptors() {
-        let kind = |file: &dyn AsRawFd| look_up(std::process::id().cast_signed(), file.as_raw_fd());
+        fn kind(file: &dyn AsRawFd) -> DescriptorKind {
+            look_up(std::process::id().cast_signed(), file.as_raw_fd())
+        }
+
+        fn open(path: &str) -> std::fs::File {
+            std::fs::File::open(path).unwrap()
+        }
+
         let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-        let open = |path| std::fs::File::open(path).unwrap();
         let all: [(&dyn AsRawFd, _); 6] = [
             (&tempfile::tempfile().unwrap(), DescriptorKind::File),
             (&open("/"), DescriptorKind::Directory),

@@ -271,9 +271,10 @@ fn forbidden(pid: i32) -> &'static str {
 /// Time blocked in the call in which a process was killed; `None` if it ended by itself, or had several threads, whose CPU time is
 /// known only together.
 fn killed_after_ns(inside: &Inside, notice: &Notice, end: &End) -> Option<u64> {
-    let entry = inside
-        .entry
-        .filter(|_| inside.alone && matches!(end.ending, Ending::Signalled(_)))?;
+    if !inside.alone || !matches!(end.ending, Ending::Signalled(_)) {
+        return None;
+    }
+    let entry = inside.entry?;
     let time = ThreadTime {
         cpu_ns: end.cpu_ns?,
         ..entry.time

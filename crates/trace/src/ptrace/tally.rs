@@ -67,8 +67,9 @@ type WaitKey = (
 impl Tally {
     /// The number of a process name: `from` itself, if that has this name, or one that it started.
     pub fn process(&mut self, from: Option<usize>, name: &str) -> usize {
-        let is_same = |node: &Node| node.name == name && node.section.is_none();
-        if let Some(from) = from.filter(|from| is_same(&self.nodes[*from])) {
+        if let Some(from) = from
+            .filter(|from| self.nodes[*from].name == name && self.nodes[*from].section.is_none())
+        {
             return from;
         }
         self.node(from, name, None)
@@ -90,8 +91,10 @@ impl Tally {
 
     /// The section that processes of the node `from` begin; that node, if the section is not counted.
     pub fn begin(&mut self, from: usize, name: &[u8]) -> usize {
-        let is_section = |at: &usize| self.nodes[*at].section.is_some();
-        let depth = self.outwards(from).filter(is_section).count();
+        let depth = self
+            .outwards(from)
+            .filter(|at| self.nodes[*at].section.is_some())
+            .count();
         if depth >= DEEPEST || name.len() > LONGEST_NAME {
             self.lost_begins += 1;
             return from;
@@ -124,8 +127,9 @@ impl Tally {
 
     /// A process is started by one of the node `from`.
     pub fn starts(&mut self, from: usize) {
-        let is_section = |at: &usize| self.nodes[*at].section.is_some();
-        let section = self.outwards(from).find(is_section);
+        let section = self
+            .outwards(from)
+            .find(|at| self.nodes[*at].section.is_some());
         if let Some(section) = section {
             self.marks(section).processes += 1;
         }
@@ -248,20 +252,23 @@ impl Tally {
     }
 
     pub fn waits(&self) -> Vec<WaitCount> {
-        let row = |((process, call, descriptor, on, by), (calls, ns)): (&WaitKey, &(u64, u64))| {
-            let name = |process: usize| self.name(process).to_string();
-            WaitCount {
-                process: name(*process),
-                call: self.calls[*call].name.clone(),
-                descriptor: *descriptor,
-                on: on.clone(),
-                by: by.map(name),
-                calls: *calls,
-                blocked_ns: *ns,
-                ..WaitCount::default()
-            }
-        };
-        let mut rows: Vec<WaitCount> = self.waits.iter().map(row).collect();
+        let mut rows: Vec<WaitCount> = self
+            .waits
+            .iter()
+            .map(|((process, call, descriptor, on, by), (calls, ns))| {
+                let name = |process: usize| self.name(process).to_string();
+                WaitCount {
+                    process: name(*process),
+                    call: self.calls[*call].name.clone(),
+                    descriptor: *descriptor,
+                    on: on.clone(),
+                    by: by.map(name),
+                    calls: *calls,
+                    blocked_ns: *ns,
+                    ..WaitCount::default()
+                }
+            })
+            .collect();
         rows.sort_by(|a, b| {
             b.blocked_ns
                 .cmp(&a.blocked_ns)
@@ -278,12 +285,14 @@ impl Tally {
                 .or_default()
                 .push(count);
         }
-        let group = |(name, calls): (&str, Vec<CallCount>)| ProcessGroup {
-            name: name.to_string(),
-            calls: summed(&calls),
-            ..ProcessGroup::default()
-        };
-        groups.into_iter().map(group).collect()
+        groups
+            .into_iter()
+            .map(|(name, calls)| ProcessGroup {
+                name: name.to_string(),
+                calls: summed(&calls),
+                ..ProcessGroup::default()
+            })
+            .collect()
     }
 
     pub fn has_seen(&self, beginning: &str) -> bool {

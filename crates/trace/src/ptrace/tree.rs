@@ -160,17 +160,17 @@ impl Tree {
             }
             _ => None,
         };
-        let marker = text.as_deref().and_then(Marker::of);
-        if let Some(marker) = marker.filter(|_| !known.name.starts_with("execve")) {
+        if let Some(marker) = text.as_deref().and_then(Marker::of)
+            && !known.name.starts_with("execve")
+        {
             return self.mark(tid, &marker);
         }
         if !known.leaves_descriptors {
             self.descriptors.clear();
         }
         let thread = (task.process, tid);
-        let names = text.map(|text| depth(&text));
-        let (descriptor, measure) = match names {
-            Some(names) => (None, Some(names)),
+        let (descriptor, measure) = match text {
+            Some(text) => (None, Some(depth(&text))),
             None => measure(known.drives, thread, call, &mut self.descriptors),
         };
         let selected = known.selector.map(|selector| {
@@ -237,7 +237,7 @@ impl Tree {
             None => ThreadClock::open(tid)?,
         };
         let time = clock.read().filter(|time| time.turns > 0);
-        task.clock = Some(clock).filter(|_| keep);
+        task.clock = if keep { Some(clock) } else { None };
         time
     }
 
@@ -305,7 +305,9 @@ impl Tree {
         task.node = self.tally.process(Some(before), &name_of(tid));
         self.tally.executed(task.node);
         let process = self.processes.get_mut(&tid);
-        if let Some(process) = process.filter(|_| before != task.node) {
+        if let Some(process) = process
+            && before != task.node
+        {
             if !process.fresh {
                 self.tally.has_run(before);
             }

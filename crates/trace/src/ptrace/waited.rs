@@ -86,36 +86,34 @@ fn holds(pid: i32, link: &str, for_writing: bool) -> bool {
 fn peer(tid: i32, inode: &str) -> Option<String> {
     let rows =
         |table: &str| fs::read_to_string(format!("/proc/{tid}/net/{table}")).unwrap_or_default();
-    let internet = |table| {
-        let rows = rows(table);
-        let row = rows
-            .lines()
-            .map(|row| row.split_whitespace().collect::<Vec<_>>());
-        let [local, remote] = row
-            .into_iter()
-            .find(|row| row.get(9) == Some(&inode))
-            .map(|row| [row[1], row[2]])?;
-        let remote = address(remote)?;
-        Some(if remote.port() > 0 {
-            remote.to_string()
-        } else {
-            format!("own {}", address(local)?)
-        })
-    };
-    let unix = || {
-        let rows = rows("unix");
-        let row = rows
-            .lines()
-            .map(|row| row.split_whitespace().collect::<Vec<_>>());
-        row.into_iter()
-            .find(|row| row.get(6) == Some(&inode))?
-            .get(7)
-            .map(|path| (*path).to_string())
-    };
     ["tcp", "tcp6", "udp", "udp6"]
         .into_iter()
-        .find_map(internet)
-        .or_else(unix)
+        .find_map(|table| {
+            let rows = rows(table);
+            let row = rows
+                .lines()
+                .map(|row| row.split_whitespace().collect::<Vec<_>>());
+            let [local, remote] = row
+                .into_iter()
+                .find(|row| row.get(9) == Some(&inode))
+                .map(|row| [row[1], row[2]])?;
+            let remote = address(remote)?;
+            Some(if remote.port() > 0 {
+                remote.to_string()
+            } else {
+                format!("own {}", address(local)?)
+            })
+        })
+        .or_else(|| {
+            let rows = rows("unix");
+            let row = rows
+                .lines()
+                .map(|row| row.split_whitespace().collect::<Vec<_>>());
+            row.into_iter()
+                .find(|row| row.get(6) == Some(&inode))?
+                .get(7)
+                .map(|path| (*path).to_string())
+        })
 }
 
 /// An address as /proc/net/tcp has it: words of four bytes in the machine's order, and the port.
@@ -149,7 +147,10 @@ mod tests {
 
     #[test]
     fn addresses_are_words_of_the_machine() {
-        let word = |bytes: [u8; 4]| format!("{:08X}", u32::from_ne_bytes(bytes));
+        fn word(bytes: [u8; 4]) -> String {
+            format!("{:08X}", u32::from_ne_bytes(bytes))
+        }
+
         let four = format!("{}:1F90", word([127, 0, 0, 1]));
         assert_eq!(address(&four), "127.0.0.1:8080".parse().ok());
         let six = format!("{0}{0}{0}{1}:0050", word([0; 4]), word([0, 0, 0, 1]));

@@ -102,7 +102,7 @@ impl Commands {
                     index * self.texts.len()
                 };
                 let base = Some(base).filter(|base| *base != all.len());
-                all.push(self.command((which, text), values, base, false)?);
+                all.push(self.command(which, text, values, base, false)?);
             }
         }
         if all.len() > 1 {
@@ -114,7 +114,7 @@ impl Commands {
             };
             for (index, values) in combinations.iter().take(each).enumerate() {
                 let base = Some(index * self.texts.len());
-                all.push(self.command((0, &self.texts[0]), values, base, true)?);
+                all.push(self.command(0, &self.texts[0], values, base, true)?);
             }
         }
         Ok(all)
@@ -146,8 +146,10 @@ impl Commands {
                 own.insert(name.clone(), value.clone());
                 own
             };
-            let each = |own| values.iter().map(move |value| with(own, value));
-            all = all.iter().flat_map(each).collect();
+            all = all
+                .iter()
+                .flat_map(|own| values.iter().map(move |value| with(own, value)))
+                .collect();
             if all.len() * self.texts.len() > MOST {
                 bail!("--parameter {name}: more than {MOST} commands: give fewer values");
             }
@@ -157,7 +159,8 @@ impl Commands {
 
     fn command(
         &self,
-        (which, text): (usize, &str),
+        which: usize,
+        text: &str,
         values: &BTreeMap<String, String>,
         base: Option<usize>,
         is_control: bool,
@@ -220,15 +223,22 @@ fn words(text: &str) -> Result<Vec<OsString>> {
 }
 
 pub fn joined(words: &[String]) -> String {
-    let is_special = |c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c);
-    let quoted = |word: &String| {
-        if word.is_empty() || word.contains(is_special) {
+    fn quoted(word: &str) -> String {
+        if word.is_empty()
+            || word
+                .contains(|c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c))
+        {
             format!("'{}'", word.replace('\'', r"'\''"))
         } else {
-            word.clone()
+            word.to_string()
         }
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    }
+
+    words
+        .iter()
+        .map(|word| quoted(word))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn shell_syntax(text: &str) -> Option<char> {

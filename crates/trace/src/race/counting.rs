@@ -40,13 +40,16 @@ pub fn count(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>>
     };
     let native = commands.iter().position(Command::is_native);
     let found = native.map(|index| one((index, &commands[index]), None));
-    let of = |(index, command): (usize, &Command)| match &found {
-        Some(found) if native == Some(index) => found.clone(),
-        Some(Ok(there)) if there.tracer.kind == BPF => one((index, command), Some(there)),
-        Some(_) if course.options.count => Err(ELSEWHERE.to_string()),
-        _ => one((index, command), None),
-    };
-    commands.iter().enumerate().map(of).collect()
+    commands
+        .iter()
+        .enumerate()
+        .map(|(index, command)| match &found {
+            Some(found) if native == Some(index) => found.clone(),
+            Some(Ok(there)) if there.tracer.kind == BPF => one((index, command), Some(there)),
+            Some(_) if course.options.count => Err(ELSEWHERE.to_string()),
+            _ => one((index, command), None),
+        })
+        .collect()
 }
 
 fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Result<Profile> {
@@ -55,7 +58,11 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
     for _ in 0..runs {
         course.prepare(command)?;
         course.executions.update(|count| count + 1);
-        let inside = command.inside.as_ref().filter(|_| native.is_some());
+        let inside = if native.is_some() {
+            command.inside.as_ref()
+        } else {
+            None
+        };
         let launch = inside.map_or(&command.launch, |inside| &inside.counted);
         let own = crate::run_bound(launch, course.bound)?;
         course.look(command);

@@ -67,13 +67,12 @@ pub fn effect(profile: &Profile, home: &Path, since: SystemTime) -> Option<Strin
         .filter(|(object, _)| makes(object, CHANGING) && !makes(object, REMOVING))
         .map(|(_, path)| &**path)
         .collect();
-    let changed = outside.iter().find(|(object, path)| {
-        let is_removed = || makes(object, REMOVING) && !made.contains(&**path);
-        match fs::symlink_metadata(path) {
+    let changed = outside
+        .iter()
+        .find(|(object, path)| match fs::symlink_metadata(path) {
             Ok(now) => makes(object, CHANGING) && has_changed(object, &now, since),
-            Err(_) => is_removed(),
-        }
-    });
+            Err(_) => makes(object, REMOVING) && !made.contains(&**path),
+        });
     match changed {
         Some((_, path)) => Some(format!("changed {}", shown(path, home))),
         None if connects(profile) => Some("connected to a socket".to_string()),
@@ -181,10 +180,13 @@ mod tests {
         fs::write(top.path().join("flag"), "").unwrap();
         fs::write(home.join("own"), "").unwrap();
         let (before, later) = (UNIX_EPOCH, SystemTime::now() + Duration::from_secs(60));
-        let flag = || Some("changed ../flag".to_string());
         let gone = || Some("changed ../gone".to_string());
         for (calls, since, expected) in [
-            (vec![("openat", "../flag", 0)], before, flag()),
+            (
+                vec![("openat", "../flag", 0)],
+                before,
+                Some("changed ../flag".to_string()),
+            ),
             (vec![("openat", "../flag", 0)], later, None),
             (vec![("openat", "../flag", 1)], before, None),
             (vec![("newfstatat", "../flag", 0)], before, None),

@@ -29,18 +29,25 @@ const EMPTY: &str = "tiny-dynamic";
 
 /// The others are compared with the first. Without `native` it is put first: start-up is what an environment adds to it.
 pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
-    let native = (!names.iter().any(|name| name == NATIVE)).then(|| NATIVE.to_string());
-    let names: Vec<String> = native.into_iter().chain(names.iter().cloned()).collect();
-    let one = |(index, name): (usize, &String)| {
-        if names[..index].contains(name) {
-            bail!("--env: {name} is listed twice");
-        }
-        let found = Environment::find(name)?;
-        found.check_starts_commands()?;
-        found.check_needs()?;
-        Ok(found)
+    let native = if names.iter().any(|name| name == NATIVE) {
+        None
+    } else {
+        Some(NATIVE.to_string())
     };
-    names.iter().enumerate().map(one).collect()
+    let names: Vec<String> = native.into_iter().chain(names.iter().cloned()).collect();
+    names
+        .iter()
+        .enumerate()
+        .map(|(index, name)| {
+            if names[..index].contains(name) {
+                bail!("--env: {name} is listed twice");
+            }
+            let found = Environment::find(name)?;
+            found.check_starts_commands()?;
+            found.check_needs()?;
+            Ok(found)
+        })
+        .collect()
 }
 
 /// This process's user, also under sudo: what an environment needs belongs to this one.
@@ -68,9 +75,11 @@ pub fn enter(
     command: &Command,
     environments: &[Environment],
     start: Start,
-    (run, interrupt): (&mut RunDirectory, &Interrupt),
+    with: (&mut RunDirectory, &Interrupt),
     tell: &dyn Fn(&str),
 ) -> Result<Vec<Command>> {
+    let (run, interrupt) = with;
+
     let home = env::current_dir().context("the working directory does not exist any more")?;
     let (environments, is_fresh) = with_files(
         environments,
@@ -93,7 +102,8 @@ pub fn enter(
         // The control shows what it makes for a difference where files lie.
         let copy = if is_control { &apart } else { &shared };
         let site = Site::new(
-            (run.path(), directory),
+            run.path(),
+            directory,
             &home,
             is_fresh,
             environment.files(),
@@ -265,11 +275,14 @@ pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
 fn last_line(printed: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(printed);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-    let is_errno = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit();
     let own = line
         .strip_prefix("error E")
         .and_then(|rest| rest.split_once(' '));
-    let own = own.filter(|(errno, _)| errno.chars().all(is_errno));
+    let own = own.filter(|(errno, _)| {
+        errno
+            .chars()
+            .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit())
+    });
     Some(own.map_or(line, |(_, reason)| reason).to_string())
 }
 

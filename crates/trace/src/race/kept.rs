@@ -66,12 +66,15 @@ impl Kept {
 
     pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
         let now = facts(top)?;
-        let is_same = |was: &Facts, now: &Facts| was == now || was.is_same_directory(now);
-        let differs = |path: &&PathBuf| match (self.0.get(*path), now.get(*path)) {
-            (Some(was), Some(now)) => !is_same(was, now),
-            _ => true,
-        };
-        Ok(self.0.keys().chain(now.keys()).find(differs).cloned())
+        Ok(self
+            .0
+            .keys()
+            .chain(now.keys())
+            .find(|path| match (self.0.get(*path), now.get(*path)) {
+                (Some(was), Some(now)) => !(was == now || was.is_same_directory(now)),
+                _ => true,
+            })
+            .cloned())
     }
 
     /// Makes `copy` as `original` is again; `None` or an error if all has to be copied.
@@ -79,35 +82,42 @@ impl Kept {
         self,
         original: &Path,
         copy: &Path,
-        (run, trash): (&Path, &Trash),
+        with: (&Path, &Trash),
     ) -> Result<Option<Kept>> {
+        let (run, trash) = with;
+
         let now = facts(copy)?;
-        let differ = |(path, was): &(&PathBuf, &Facts)| now.get(*path) != Some(*was);
-        let changed: Vec<(&PathBuf, &Facts)> = self.0.iter().filter(differ).collect();
-        let is_new = |path: &&PathBuf| !self.0.contains_key(*path);
-        let added: Vec<&PathBuf> = now.keys().filter(is_new).collect();
+        let changed: Vec<(&PathBuf, &Facts)> = self
+            .0
+            .iter()
+            .filter(|(path, was)| now.get(*path) != Some(*was))
+            .collect();
+        let added: Vec<&PathBuf> = now
+            .keys()
+            .filter(|path| !self.0.contains_key(*path))
+            .collect();
         if changed.is_empty() && added.is_empty() {
             return Ok(Some(self));
         }
         let (directories, files): (Vec<_>, Vec<_>) =
             changed.into_iter().partition(|(_, was)| was.is_directory);
-        let same = |(path, was): &(&PathBuf, &Facts)| {
-            now.get(*path).is_some_and(|now| was.is_same_directory(now))
-        };
-        let alone = |(path, was): &(&PathBuf, &Facts)| {
-            was.own[4] == 1
-                && now
-                    .get(*path)
-                    .is_none_or(|now| !now.is_directory && now.own[4] == 1)
-        };
-        if files.len() > MOST_CHANGED || !directories.iter().all(same) || !files.iter().all(alone) {
+        if files.len() > MOST_CHANGED
+            || !directories
+                .iter()
+                .all(|(path, was)| now.get(*path).is_some_and(|now| was.is_same_directory(now)))
+            || !files.iter().all(|(path, was)| {
+                was.own[4] == 1
+                    && now
+                        .get(*path)
+                        .is_none_or(|now| !now.is_directory && now.own[4] == 1)
+            })
+        {
             return Ok(None);
         }
-        let is_below_another = |path: &Path| {
-            let above = path.parent();
-            above.is_some_and(|above| !self.0.contains_key(above))
-        };
-        let added = added.into_iter().filter(|path| !is_below_another(path));
+        // What is below another that was added goes with that.
+        let added = added
+            .into_iter()
+            .filter(|path| path.parent().is_none_or(|above| self.0.contains_key(above)));
         let replaced = files.iter().map(|(path, _)| *path);
         let gone = added.chain(replaced.filter(|path| now.contains_key(*path)));
         gone.map(|path| copy.join(path))
@@ -126,11 +136,15 @@ impl Kept {
         let touched = files.iter().filter_map(|(path, _)| path.parent());
         let directories = directories.iter().map(|(path, _)| path.as_path());
         for path in touched.chain(directories).collect::<BTreeSet<_>>() {
-            let modified = fs::metadata(original.join(path))?.modified()?;
-            File::open(copy.join(path))?.set_times(FileTimes::new().set_modified(modified))?;
+            copy_time(&original.join(path), &copy.join(path))?;
         }
         Ok(Some(Kept::of(copy)?))
     }
+}
+
+fn copy_time(from: &Path, to: &Path) -> io::Result<()> {
+    let modified = fs::metadata(from)?.modified()?;
+    File::open(to)?.set_times(FileTimes::new().set_modified(modified))
 }
 
 fn facts(top: &Path) -> io::Result<BTreeMap<PathBuf, Facts>> {
@@ -141,7 +155,9 @@ fn facts(top: &Path) -> io::Result<BTreeMap<PathBuf, Facts>> {
         for entry in fs::read_dir(top.join(&directory))? {
             let entry = entry?;
             let (path, found) = (directory.join(entry.file_name()), entry.metadata()?);
-            left.extend((found.is_dir() && found.dev() == device).then(|| path.clone()));
+            if found.is_dir() && found.dev() == device {
+                left.push(path.clone());
+            }
             all.insert(path, Facts::of(&found));
         }
         if all.len() > MOST {
@@ -165,13 +181,6 @@ mod tests {
             fs::create_dir_all(original.join(name)).unwrap();
             fs::write(original.join(name).join("file"), "as it was").unwrap();
         }
-        let fill = || {
-            let _ = fs::remove_dir_all(&copy);
-            let mut copies = std::process::Command::new("cp");
-            copies.arg("-a").args([&original, &copy]);
-            assert!(copies.status().unwrap().success());
-            Kept::of(&copy).unwrap()
-        };
         let restored: [fn(&Path) -> io::Result<()>; 5] = [
             |_| Ok(()),
             |copy| fs::write(copy.join("other/file"), "as it is."),
@@ -189,7 +198,13 @@ mod tests {
             .into_iter()
             .chain(copied_again.map(|change| (change, false)));
         for (index, (change, is_restored)) in changes.enumerate() {
-            let kept = fill();
+            let kept = {
+                let _ = fs::remove_dir_all(&copy);
+                let mut copies = std::process::Command::new("cp");
+                copies.arg("-a").args([&original, &copy]);
+                assert!(copies.status().unwrap().success());
+                Kept::of(&copy).unwrap()
+            };
             change(&copy).unwrap();
             let trash = Trash::new(at("trash"));
             let found = kept.restored(&original, &copy, (top.path(), &trash));
@@ -197,10 +212,10 @@ mod tests {
             assert_eq!(found.is_some(), is_restored, "{index}");
             let is_same = || {
                 let [original, copy] = [&original, &copy].map(|top| facts(top).unwrap());
-                let same = |(a, b): (&Facts, &Facts)| {
-                    (a.size, a.modified, a.own[1]) == (b.size, b.modified, b.own[1])
-                };
-                original.keys().eq(copy.keys()) && original.values().zip(copy.values()).all(same)
+                original.keys().eq(copy.keys())
+                    && original.values().zip(copy.values()).all(|(a, b)| {
+                        (a.size, a.modified, a.own[1]) == (b.size, b.modified, b.own[1])
+                    })
             };
             assert!(!is_restored || is_same(), "{index}");
             assert!(

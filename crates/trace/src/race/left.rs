@@ -100,10 +100,10 @@ impl State {
         let all = children(process::id().cast_signed())
             .into_iter()
             .filter(|pid| !self.known.contains(pid));
-        let runs = |pid: &i32| {
+        all.filter(|pid| {
             waitpid(Pid::from_raw(*pid), Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive)
-        };
-        all.filter(runs).collect()
+        })
+        .collect()
     }
 
     /// With what that has started, which then becomes children of this process.

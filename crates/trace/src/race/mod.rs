@@ -54,10 +54,12 @@ pub struct Options {
 pub fn run(
     commands: &[Command],
     options: &Options,
-    (interrupt, run): (&Interrupt, Option<RunDirectory>),
+    with: (&Interrupt, Option<RunDirectory>),
     watch: &dyn Watch,
     tell: &dyn Fn(&str),
 ) -> Result<Race> {
+    let (interrupt, run) = with;
+
     let (begun, now) = (Instant::now(), SystemTime::now());
     let run = run.map(RefCell::new);
     let least_rss_kib = timing::least_rss_kib()?;

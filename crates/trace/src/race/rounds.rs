@@ -57,7 +57,9 @@ impl Course<'_> {
             let begun = Instant::now();
             for entry in self.entries() {
                 let run = self.once(&entry)?;
-                first.extend(run.filter(|_| done == 0));
+                if done == 0 {
+                    first.extend(run);
+                }
             }
             self.round = Some(begun.elapsed());
         }
@@ -151,10 +153,9 @@ impl Course<'_> {
 
     /// Half of the time is for the rounds.
     pub fn is_half_over(&self) -> bool {
-        let half = |end: Instant| end.saturating_duration_since(self.begun) / 2;
         self.options
             .end
-            .is_some_and(|end| self.begun.elapsed() > half(end))
+            .is_some_and(|end| self.begun.elapsed() > end.saturating_duration_since(self.begun) / 2)
     }
 
     pub fn warn(&self, tell: &dyn Fn(&str)) {
@@ -208,10 +209,9 @@ impl Course<'_> {
     /// Whether removing what was moved away needs what is left of the time.
     fn has_to_clear(&self) -> bool {
         let inside = self.commands.first().and_then(|own| own.inside.as_ref());
-        let left = |end: Instant| end.saturating_duration_since(Instant::now());
-        inside
-            .zip(self.options.end)
-            .is_some_and(|(inside, end)| inside.site.removal() > left(end))
+        inside.zip(self.options.end).is_some_and(|(inside, end)| {
+            inside.site.removal() > end.saturating_duration_since(Instant::now())
+        })
     }
 
     /// Whether the ratios are known as precisely as is asked for; or will not be in `most` rounds, and had their time.

@@ -76,7 +76,8 @@ impl Drop for Mounted {
 
 impl Site {
     pub fn new(
-        (run, directory): (&Path, PathBuf),
+        run: &Path,
+        directory: PathBuf,
         home: &Path,
         is_fresh: bool,
         files: Option<Files>,
@@ -162,7 +163,11 @@ impl Site {
         }
         if self.files == Some(Files::Inside) || self.files.is_none() && self.is_fresh {
             self.copy(&self.work(), interrupt)?;
-            *self.copy.kept.borrow_mut() = Kept::of(&self.work()).ok().filter(|_| self.is_fresh);
+            *self.copy.kept.borrow_mut() = if self.is_fresh {
+                Kept::of(&self.work()).ok()
+            } else {
+                None
+            };
         }
         Ok(())
     }
@@ -284,8 +289,8 @@ mod tests {
         let at = |name: &str| top.join(name);
         let trash = Rc::new(Trash::new(at("run/trash")));
         let shared = FreshCopy::below(&at("run/w0"), &trash);
-        let place = (&*at("run"), at("run/w1"));
-        Site::new(place, &at("home"), is_fresh, None, &shared)
+        let (run, home) = (at("run"), at("home"));
+        Site::new(&run, at("run/w1"), &home, is_fresh, None, &shared)
     }
 
     #[test]

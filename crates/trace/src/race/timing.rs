@@ -55,11 +55,12 @@ pub fn time(launch: &Launch, bound: Bound) -> Result<Option<TimedRun>> {
 
 /// The mounts stay while the file is open, so that unmounting is not timed; `None` if our launcher could not enter.
 fn enter(started: &mut Started, pid: i32, interrupt: &Interrupt) -> Result<Option<File>> {
-    let mounts = || {
-        File::open(format!("/proc/{pid}/ns/mnt"))
-            .context("cannot keep the mounts of an environment")
-    };
-    has_entered(started, interrupt).then(mounts).transpose()
+    has_entered(started, interrupt)
+        .then(|| {
+            File::open(format!("/proc/{pid}/ns/mnt"))
+                .context("cannot keep the mounts of an environment")
+        })
+        .transpose()
 }
 
 fn ended(started: &Started, interrupt: &Interrupt) -> bool {

@@ -77,13 +77,14 @@ impl Budget {
     }
 
     pub fn warning(&self) -> Option<String> {
-        self.is_exceeded.get().then(|| {
-            format!(
-                "functions without names: the files that programs mapped take more than {} MB or {} s to read",
-                BYTES >> 20,
-                CPU_NS / 1_000_000_000
-            )
-        })
+        if !self.is_exceeded.get() {
+            return None;
+        }
+        Some(format!(
+            "functions without names: the files that programs mapped take more than {} MB or {} s to read",
+            BYTES >> 20,
+            CPU_NS / 1_000_000_000
+        ))
     }
 }
 

@@ -63,10 +63,10 @@ impl Files {
     pub fn interpreter(&self, executed: &Executed, path: &Path) -> Option<Rc<Image>> {
         let same = fs::read_link("/proc/self/ns/mnt").ok()?.to_str()?
             == format!("mnt:[{}]", executed.mounts);
-        let names = executed
-            .root
-            .get(..executed.root_length as usize)
-            .filter(|_| same)?;
+        if !same {
+            return None;
+        }
+        let names = executed.root.get(..executed.root_length as usize)?;
         let root = place_here(executed.root_device, &self::path(names))?;
         let place = regular::place_in(&root, path, Links::Followed).ok()?;
         let (file, facts) = regular::open(&place, LARGEST)?;
@@ -96,20 +96,18 @@ impl Files {
             facts.ctime(),
             facts.ctime_nsec(),
         );
-        let image = || Rc::new(Image::from_file(last(path), file, &self.budget));
         self.opened
             .borrow_mut()
             .entry(key)
-            .or_insert_with(image)
+            .or_insert_with(|| Rc::new(Image::from_file(last(path), file, &self.budget)))
             .clone()
     }
 
     fn unread(&self, path: &str) -> Rc<Image> {
-        let image = || Rc::new(Image::unread(last(path)));
         self.unread
             .borrow_mut()
             .entry(last(path).to_string())
-            .or_insert_with(image)
+            .or_insert_with(|| Rc::new(Image::unread(last(path))))
             .clone()
     }
 }
@@ -124,9 +122,10 @@ pub fn numbers_are_ours() -> bool {
 
 fn through_process(pid: u32, start: u64, end: u64) -> Option<File> {
     let link = format!("/proc/{pid}/map_files/{start:x}-{end:x}");
-    numbers_are_ours()
-        .then(|| regular::place(Path::new(&link)).ok())
-        .flatten()
+    if !numbers_are_ours() {
+        return None;
+    }
+    regular::place(Path::new(&link)).ok()
 }
 
 /// Within the file system: an event has the names outwards.

@@ -45,10 +45,11 @@ impl Functions {
 
     /// Lines of an address, a size and a name (linux, tools/perf/Documentation/jit-interface.txt).
     pub fn from_perf_map(text: Vec<u8>, budget: &Budget) -> Functions {
-        let hex = |word: &[u8]| {
+        fn hex(word: &[u8]) -> Option<u64> {
             let word = std::str::from_utf8(word).ok()?;
             u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
-        };
+        }
+
         let mut functions = Functions::default();
         let mut end = 0;
         for line in text.split(|byte| *byte == b'\n') {
@@ -58,7 +59,7 @@ impl Functions {
             if let (Some(start), Some(bytes), Some(name)) = (start, bytes, words.next()) {
                 let name = name.trim_ascii_start();
                 let at = end - 1 - name.len();
-                functions.add(start, bytes, (at, name.trim_ascii_end().len()), budget);
+                functions.add(start, bytes, at, name.trim_ascii_end().len(), budget);
             }
         }
         functions.names = text;
@@ -66,10 +67,13 @@ impl Functions {
     }
 
     pub fn with_debug_file(mut self, build_id: &[u8], budget: &Budget) -> Functions {
+        fn ours(user: u32) -> bool {
+            user == 0 || user == nix::unistd::geteuid().as_raw()
+        }
+
         let Some(place) = debug_file(build_id).and_then(|path| regular::place(&path).ok()) else {
             return self;
         };
-        let ours = |user| user == 0 || user == nix::unistd::geteuid().as_raw();
         let Some((file, _)) = regular::open(&place, LARGEST).filter(|(_, facts)| ours(facts.uid()))
         else {
             return self;
@@ -100,14 +104,16 @@ impl Functions {
         if build_id.is_some() && build_id != image::build_id(&sections, endian, data) {
             return None;
         }
-        let is_table =
-            |own: &&H::SectionHeader| matches!(own.sh_type(endian), SHT_SYMTAB | SHT_DYNSYM);
-        for table in sections.iter().filter(is_table) {
+        for table in sections
+            .iter()
+            .filter(|own| matches!(own.sh_type(endian), SHT_SYMTAB | SHT_DYNSYM))
+        {
             self.read_table(table, &sections, endian, data);
         }
-        let start = (self.names.len(), START.1.len());
+        let (at, length) = (self.names.len(), START.1.len());
         self.names.extend_from_slice(START.1);
-        self.add(header.e_entry(endian).into(), START.0, start, data.budget);
+        let start = header.e_entry(endian).into();
+        self.add(start, START.0, at, length, data.budget);
         Some(())
     }
 
@@ -144,15 +150,15 @@ impl Functions {
                 let (start, bytes) = (symbol.st_value(endian), symbol.st_size(endian));
                 let most = name.get(..LONGEST_SYMBOL).unwrap_or(name);
                 let length = most.iter().position(|byte| *byte == 0);
-                let name = (first + at, length.unwrap_or(most.len()));
-                self.add(start.into(), bytes.into(), name, data.budget);
+                let length = length.unwrap_or(most.len());
+                self.add(start.into(), bytes.into(), first + at, length, data.budget);
             }
         }
         Some(())
     }
 
     /// The name is an offset among the names, and a length.
-    fn add(&mut self, start: u64, bytes: u64, (at, length): (usize, usize), budget: &Budget) {
+    fn add(&mut self, start: u64, bytes: u64, at: usize, length: usize, budget: &Budget) {
         let name = (at as u32, length.min(LONGEST_SYMBOL) as u32);
         if start > 0 && length > 0 && budget.take(size_of::<Function>() as u64) {
             self.all.push(Function { start, bytes, name });
@@ -161,8 +167,8 @@ impl Functions {
 
     /// Of several names of one address, the shortest is the one that programmers call.
     fn sorted(mut self) -> Functions {
-        let order = |function: &Function| (function.start, function.name.1, function.name.0);
-        self.all.sort_unstable_by_key(order);
+        self.all
+            .sort_unstable_by_key(|function| (function.start, function.name.1, function.name.0));
         self.all.dedup_by_key(|function| function.start);
         self
     }
@@ -179,8 +185,14 @@ impl Functions {
             }),
             bytes => address - function.start < bytes,
         };
-        (inside || begins == Some(function.start))
-            .then(|| demangled(&String::from_utf8_lossy(text(&self.names, function))))
+        if inside || begins == Some(function.start) {
+            Some(demangled(&String::from_utf8_lossy(text(
+                &self.names,
+                function,
+            ))))
+        } else {
+            None
+        }
     }
 }
 
@@ -212,9 +224,11 @@ fn demangled(name: &str) -> String {
     let options = cpp_demangle::DemangleOptions::new()
         .no_params()
         .no_return_type();
-    let symbol = name
-        .starts_with("_Z")
-        .then(|| cpp_demangle::BorrowedSymbol::new(name.as_bytes()));
+    let symbol = if name.starts_with("_Z") {
+        Some(cpp_demangle::BorrowedSymbol::new(name.as_bytes()))
+    } else {
+        None
+    };
     match symbol {
         Some(Ok(symbol)) if symbol.structured_demangle(&mut short, &options).is_ok() => short.0,
         _ => name.chars().take(LONGEST_NAME).collect(),
@@ -277,13 +291,17 @@ mod tests {
 
     #[test]
     fn a_name_that_would_not_end_stays_as_it_is() {
+        fn name(levels: u32) -> String {
+            format!("_Z1fI1a1pIS0_S0_E{}Evv", pairs(levels))
+        }
+
         // f<a, p<a, a>, p<p<a, a>, p<a, a>>, ...>: each is twice as long as the one before.
-        let pairs = |levels: u32| {
+        fn pairs(levels: u32) -> String {
             (2..levels)
                 .map(|at| format!("S1_IS{at:X}_S{at:X}_E"))
                 .collect::<String>()
-        };
-        let name = |levels| format!("_Z1fI1a1pIS0_S0_E{}Evv", pairs(levels));
+        }
+
         assert_eq!(demangled(&name(3)), "f<a, p<a, a>, p<p<a, a>, p<a, a> > >");
         assert_eq!(demangled(&name(15)), name(15));
         assert_eq!(demangled(&"x".repeat(5000)).len(), LONGEST_NAME);

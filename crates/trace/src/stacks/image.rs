@@ -137,9 +137,11 @@ impl Image {
     pub fn address(&self, offset: u64) -> Option<u64> {
         const LARGEST_PAGE: u64 = 65536;
         let code = || self.segments.iter();
-        let inside = |own: &&Segment| own.offset <= offset && offset - own.offset < own.bytes;
-        let before = |own: &&Segment| offset <= own.offset && own.offset - offset < LARGEST_PAGE;
-        let segment = code().find(inside).or_else(|| code().find(before))?;
+        let segment = code()
+            .find(|own| own.offset <= offset && offset - own.offset < own.bytes)
+            .or_else(|| {
+                code().find(|own| offset <= own.offset && own.offset - offset < LARGEST_PAGE)
+            })?;
         let moved = segment.address.wrapping_sub(segment.offset);
         Some(moved.wrapping_add(offset))
     }
@@ -409,8 +411,10 @@ mod tests {
     #[test]
     fn an_entry_that_jumps_or_is_long_is_not_evaluated() {
         // DW_CFA_def_cfa_expression: DW_OP_breg7 8; DW_OP_skip -3, for ever.
-        let is_bounded =
-            |instructions: &[u8]| frames(instructions).entry(0x1000).unwrap().is_bounded;
+        fn is_bounded(instructions: &[u8]) -> bool {
+            frames(instructions).entry(0x1000).unwrap().is_bounded
+        }
+
         assert!(!is_bounded(&[0x0f, 3, 0x2f, 0xfd, 0xff]));
         assert!(is_bounded(&[0x0f, 2, 0x77, 8]));
         // DW_CFA_nop, and DW_OP_nop in an expression.

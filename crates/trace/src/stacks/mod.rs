@@ -206,10 +206,16 @@ impl Stacks {
         let pid = sample.event.process;
         let is_32_bit = sample.key.key.gate == gate::COMPAT;
         let vdso = self.vdso.get_or_init(|| vdso(&self.files.budget)).clone();
-        let vdso = vdso.filter(|_| sample.vdso > 0 && !is_32_bit);
+        let vdso = if sample.vdso > 0 && !is_32_bit {
+            vdso
+        } else {
+            None
+        };
         self.known(&sample.event);
         let process = self.processes.entry(pid).or_default();
-        if let Some((image, bytes)) = vdso.filter(|_| process.at(sample.vdso).is_none()) {
+        if let Some((image, bytes)) = vdso
+            && process.at(sample.vdso).is_none()
+        {
             process.map(Mapping {
                 start: sample.vdso,
                 end: sample.vdso.saturating_add(bytes),
@@ -266,8 +272,10 @@ impl Stacks {
                 let compilers = &mut self.compilers;
                 let process = self.processes.entry(pid).or_default();
                 let place = *process.compiled.get_or_insert_with(|| {
-                    let place = perf_map::MapLocation::for_process(pid)
-                        .filter(|_| files::numbers_are_ours())?;
+                    if !files::numbers_are_ours() {
+                        return None;
+                    }
+                    let place = perf_map::MapLocation::for_process(pid)?;
                     compilers.push((place, OnceCell::new()));
                     Some(compilers.len() as u32 - 1)
                 });
@@ -344,29 +352,27 @@ impl Stacks {
 
     fn name(&self, frame: Frame) -> Arc<str> {
         let budget = &self.files.budget;
-        let found = || match frame {
-            Frame::In { image, offset } => self
-                .images
-                .get(image as usize)
-                .map(|image| image.function(offset)),
-            Frame::Compiled { place, address } => {
-                let (place, functions) = self.compilers.get(place as usize)?;
-                functions
-                    .get_or_init(|| place.read(budget))
-                    .at(address, None)
-            }
-            Frame::Unknown => None,
-        };
-        let name = || {
-            budget
-                .timed(found)
-                .flatten()
-                .map_or_else(|| UNKNOWN.into(), Into::into)
-        };
         self.names
             .borrow_mut()
             .entry(frame)
-            .or_insert_with(name)
+            .or_insert_with(|| {
+                budget
+                    .timed(|| match frame {
+                        Frame::In { image, offset } => self
+                            .images
+                            .get(image as usize)
+                            .map(|image| image.function(offset)),
+                        Frame::Compiled { place, address } => {
+                            let (place, functions) = self.compilers.get(place as usize)?;
+                            functions
+                                .get_or_init(|| place.read(budget))
+                                .at(address, None)
+                        }
+                        Frame::Unknown => None,
+                    })
+                    .flatten()
+                    .map_or_else(|| UNKNOWN.into(), Into::into)
+            })
             .clone()
     }
 
@@ -393,11 +399,14 @@ const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 
 fn auxiliary(executed: &Executed, kind: u64, is_64_bit: bool) -> Option<u64> {
-    let halves = |word: &u64| [word & u64::from(u32::MAX), word >> 32];
     let words: Vec<u64> = if is_64_bit {
         executed.auxv.to_vec()
     } else {
-        executed.auxv.iter().flat_map(halves).collect()
+        executed
+            .auxv
+            .iter()
+            .flat_map(|word| [word & u64::from(u32::MAX), word >> 32])
+            .collect()
     };
     let pair = words.chunks_exact(2).find(|pair| pair[0] == kind);
     pair.map(|pair| pair[1]).filter(|value| *value > 0)

@@ -231,7 +231,10 @@ fn walker(mappings: &[Mapping]) -> Walker {
 }
 
 fn sections(frames: &Frames) -> ExplicitModuleSectionInfo<Arc<[u8]>> {
-    let range = |address: u64, bytes: u64| address..address.saturating_add(bytes);
+    fn range(address: u64, bytes: u64) -> std::ops::Range<u64> {
+        address..address.saturating_add(bytes)
+    }
+
     let Frames {
         entries,
         index,

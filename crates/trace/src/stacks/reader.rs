@@ -41,13 +41,18 @@ impl Reader {
         &self,
         question: impl FnOnce(&mut Stacks) -> T + Send + 'static,
     ) -> Option<T> {
-        let thread = self.thread.as_ref().filter(|_| !self.is_held.get());
+        let thread = if self.is_held.get() {
+            None
+        } else {
+            self.thread.as_ref()
+        };
         let (thread, jobs) = thread?;
         let (answer, answered) = channel();
-        let job = move |stacks: &mut Stacks| {
-            let _ = answer.send(question(stacks));
-        };
-        let sent = jobs.send(Box::new(job)).ok();
+        let sent = jobs
+            .send(Box::new(move |stacks| {
+                let _ = answer.send(question(stacks));
+            }))
+            .ok();
         let answer = sent.and_then(|()| wait(*thread, &answered));
         self.is_held.set(answer.is_none());
         answer

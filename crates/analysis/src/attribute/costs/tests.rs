@@ -19,7 +19,10 @@ fn read(size: u64) -> CallCount {
 
 /// 100 ns up to 64 bytes, then in proportion to the size: a line between logarithms.
 fn costs() -> Costs {
-    let cost = |size: u64| 100.0 * (size.max(64) as f64 / 64.0);
+    fn cost(size: u64) -> f64 {
+        100.0 * (size.max(64) as f64 / 64.0)
+    }
+
     of_run(&[("io.read_zero", &[1, 64, 4096], &cost)])
 }
 
@@ -33,7 +36,10 @@ fn priced(costs: &Costs, size: u64) -> Price {
 
 #[test]
 fn costs_lie_on_the_line_between_logarithms() {
-    let at = |size| priced(&costs(), size);
+    fn at(size: u64) -> Price {
+        priced(&costs(), size)
+    }
+
     for (size, ns) in [
         (1, 100.0),
         (8, 100.0),
@@ -93,7 +99,10 @@ fn failures_are_priced_as_failures() {
 
 #[test]
 fn cold_rows_are_no_unit_costs() {
-    let cost = |size| if size == 64 { 500.0 } else { 50.0 };
+    fn cost(size: u64) -> f64 {
+        if size == 64 { 500.0 } else { 50.0 }
+    }
+
     let mut run = run(&[("io.read_zero", &[64, 4096], &cost)], 12, Noise::NONE);
     run.records[0].case.params.insert("cold".into(), 4096);
     let price = priced(&Costs::from_run(&run, None).unwrap(), 64);

@@ -163,7 +163,13 @@ impl Counts {
         let span = |of: fn(&CallCount) -> u64| Span::of(sums.iter().map(of).collect());
         let known = |of: fn(&CallCount) -> Option<u64>| {
             let any = sums.iter().any(|sum| of(sum).is_some());
-            any.then(|| Span::of(sums.iter().map(|sum| of(sum).unwrap_or(0)).collect()))
+            if any {
+                Some(Span::of(
+                    sums.iter().map(|sum| of(sum).unwrap_or(0)).collect(),
+                ))
+            } else {
+                None
+            }
         };
         Counts {
             calls: span(|sum| sum.calls),

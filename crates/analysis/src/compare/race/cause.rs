@@ -3,6 +3,7 @@
 
 use super::super::profiles::{Counts, ProfileRow, Span};
 use super::net::Net;
+use crate::attribute::spent::stalled_ns;
 use model::{Contender, Profile, TimedRun};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,7 @@ impl Side {
         let mean = |values: &[f64]| {
             trimmed(values.iter().map(|ns| ns / 1e9).collect()).map(|own| own.with_ends()[0])
         };
-        let cpu = net.cpu.as_ref().filter(|_| !has_others);
+        let cpu = if has_others { None } else { net.cpu.as_ref() };
         let faults = Span::of(own.runs.iter().map(|run: &TimedRun| run.faults).collect()).median;
         Some(Side {
             wall: mean(&net.wall)?,
@@ -134,7 +135,10 @@ impl Sides {
         let is_known =
             counts.on_cpu_ns.is_some() || counts.stalled_ns.is_some() || counts.calls.most == 0;
         let waited = if self.is_cpu { 0.0 } else { waited(counts) };
-        is_known.then(|| self.scale * s(counts.on_cpu_ns) + waited)
+        if !is_known {
+            return None;
+        }
+        Some(self.scale * s(counts.on_cpu_ns) + waited)
     }
 }
 
@@ -151,11 +155,8 @@ pub fn with_waits(profile: &Profile) -> Profile {
     let mut profile = profile.clone();
     let alone = profile.usage.has_one_thread();
     let first = profile.groups.iter_mut().flat_map(|group| &mut group.calls);
-    for count in first
-        .chain(profile.repeats.iter_mut().flat_map(|run| &mut run.calls))
-        .filter(|_| alone)
-    {
-        count.stalled_ns = count.stalled_ns.or(count.blocked_ns);
+    for count in first.chain(profile.repeats.iter_mut().flat_map(|run| &mut run.calls)) {
+        count.stalled_ns = stalled_ns(count, alone);
     }
     profile
 }
@@ -166,13 +167,15 @@ pub fn seconds(row: &ProfileRow, sides: &Sides) -> Option<f64> {
 }
 
 pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause> {
-    let of_call = |row: &ProfileRow| {
-        Some(Cause {
-            of: of_call(row, sides),
-            seconds: seconds(row, sides)?,
+    let mut all: Vec<Cause> = rows
+        .iter()
+        .filter_map(|row| {
+            Some(Cause {
+                of: of_call(row, sides),
+                seconds: seconds(row, sides)?,
+            })
         })
-    };
-    let mut all: Vec<Cause> = rows.iter().filter_map(of_call).collect();
+        .collect();
     all.extend(outside(rows, sides));
     all.retain(|cause| cause.seconds / difference >= LEAST);
     all.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
@@ -266,15 +269,16 @@ mod tests {
 
     fn row(call: &str, both: [(u64, Option<u64>, u64); 2]) -> ProfileRow {
         let ms = |ms: u64| Span::of(vec![ms * 1_000_000]);
-        let counts = |(calls, on_cpu, waited): (u64, Option<u64>, u64)| Counts {
-            calls: Span::of(vec![calls]),
-            on_cpu_ns: on_cpu.map(ms),
-            stalled_ns: Some(ms(waited)),
-            ..Counts::default()
-        };
         ProfileRow {
             call: call.into(),
-            counts: both.map(counts).to_vec(),
+            counts: both
+                .map(|(calls, on_cpu, waited)| Counts {
+                    calls: Span::of(vec![calls]),
+                    on_cpu_ns: on_cpu.map(ms),
+                    stalled_ns: Some(ms(waited)),
+                    ..Counts::default()
+                })
+                .to_vec(),
             grew: Vec::new(),
             fell: Vec::new(),
         }
@@ -282,14 +286,28 @@ mod tests {
 
     #[test]
     fn the_largest_part_is_named_first() {
-        let calls = || CauseOf::Calls {
-            call: "read".to_string(),
-        };
-        let longer = || CauseOf::TimePerCall {
-            call: "read".to_string(),
-        };
-        let quick = || side(0.02, [0.02, 0.01]);
-        let slow = || side(0.05, [0.05, 0.04]);
+        fn longer_in_kernel() -> [Side; 2] {
+            [quick(), side(0.1, [0.1, 0.01])]
+        }
+
+        fn longer() -> CauseOf {
+            CauseOf::TimePerCall {
+                call: "read".to_string(),
+            }
+        }
+
+        fn quick() -> Side {
+            side(0.02, [0.02, 0.01])
+        }
+
+        fn slow() -> Side {
+            side(0.05, [0.05, 0.04])
+        }
+
+        fn same() -> Option<[(u64, Option<u64>, u64); 2]> {
+            Some([(9, Some(1), 0); 2])
+        }
+
         let faulting = Side {
             faults: 900,
             ..side(0.05, [0.05, 0.01])
@@ -298,14 +316,14 @@ mod tests {
             on_cpu: None,
             ..side(wall, [0.0; 2])
         });
-        let same = || Some([(9, Some(1), 0); 2]);
-        let longer_in_kernel = || [quick(), side(0.1, [0.1, 0.01])];
         let waiting = [side(0.02, [0.01; 2]), side(0.04, [0.01; 2])];
         let cases = [
             (
                 Some([(100, Some(10), 0), (1000, Some(90), 0)]),
                 longer_in_kernel(),
-                calls(),
+                CauseOf::Calls {
+                    call: "read".to_string(),
+                },
             ),
             (
                 Some([(100, Some(10), 0), (110, Some(90), 0)]),
@@ -362,8 +380,10 @@ mod tests {
 
     fn assert_causes(found: &[Cause], expected: &[f64]) {
         let seconds: Vec<f64> = found.iter().map(|cause| cause.seconds).collect();
-        let is_near = |(found, expected): (&f64, &f64)| (found - expected).abs() < 1e-9;
-        let are_near = seconds.iter().zip(expected).all(is_near);
+        let are_near = seconds
+            .iter()
+            .zip(expected)
+            .all(|(found, expected)| (found - expected).abs() < 1e-9);
         assert!(are_near && seconds.len() == expected.len(), "{found:?}");
     }
 

@@ -43,11 +43,21 @@ pub fn net(all: &[Contender], own: &Contender) -> Net {
         both.map(|(run, start_up)| of(run) as f64 - start_up)
             .collect()
     };
-    let accounted = |of| own.is_accounted().then(|| net(of));
+    let accounted = |of| {
+        if own.is_accounted() {
+            Some(net(of))
+        } else {
+            None
+        }
+    };
     Net {
         wall: net(|run| run.wall_ns),
         cpu: accounted(TimedRun::cpu_ns),
-        user: accounted(|run| run.user_ns).filter(|_| is_divided(own)),
+        user: if is_divided(own) {
+            accounted(|run| run.user_ns)
+        } else {
+            None
+        },
         start_up: added(|run| run.wall_ns),
     }
 }

@@ -54,24 +54,27 @@ pub fn all_versus(all: &[Contender], margin: f64) -> Vec<Versus> {
             .position(|own| own.is_control && own.base == Some(base));
         again.map(|again| between(base, again))
     };
-    let one = |(head, own): (usize, &Contender)| {
-        let base = own.base?;
-        let mut found = Versus::new(base, head, [&nets[base], &nets[head]]);
-        let control = if own.is_control { None } else { control(base) };
-        [found.wall, found.cpu, found.memory] = judged(between(base, head), control, margin);
-        if !own.is_control {
-            found.explain([&all[base], own], [&nets[base], &nets[head]]);
-        }
-        Some(found)
-    };
-    all.iter().enumerate().filter_map(one).collect()
+    all.iter()
+        .enumerate()
+        .filter_map(|(head, own)| {
+            let base = own.base?;
+            let mut found = Versus::new(base, head, [&nets[base], &nets[head]]);
+            let control = if own.is_control { None } else { control(base) };
+            [found.wall, found.cpu, found.memory] = judged(between(base, head), control, margin);
+            if !own.is_control {
+                found.explain([&all[base], own], [&nets[base], &nets[head]]);
+            }
+            Some(found)
+        })
+        .collect()
 }
 
 fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
-    let is_inside = new.environment.is_some();
-    let peaks = |own: &Contender| -> Vec<f64> {
+    fn peaks(own: &Contender) -> Vec<f64> {
         own.runs.iter().map(|run| run.peak_rss_kib as f64).collect()
-    };
+    }
+
+    let is_inside = new.environment.is_some();
     let is_known = nets.iter().all(|net| net.is_above_scatter());
     let ratio = |new: &[f64], old: &[f64]| {
         // What is left after a subtraction may be below 0.
@@ -81,10 +84,13 @@ fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
             of_logs(new, old)
         }
     };
-    let wall = || ratio(&nets[1].wall, &nets[0].wall);
     let cpu = nets[1].cpu.as_ref().zip(nets[0].cpu.as_ref());
     [
-        if is_known { wall() } else { None },
+        if is_known {
+            ratio(&nets[1].wall, &nets[0].wall)
+        } else {
+            None
+        },
         cpu.and_then(|(new, old)| ratio(new, old)),
         if is_inside {
             None
@@ -130,8 +136,8 @@ fn judged(own: Ratios, control: Option<Ratios>, margin: f64) -> [Option<Ratio>; 
 }
 
 fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
-    let median = |own: &Contender| Span::of(own.runs.iter().map(|run| run.faults).collect()).median;
-    let both = [old, new].map(median);
+    let both =
+        [old, new].map(|own| Span::of(own.runs.iter().map(|run| run.faults).collect()).median);
     are_faults_apart(both[0], both[1]).then_some(both)
 }
 
@@ -149,7 +155,11 @@ impl Versus {
         if self.differs_on_cpu_alone() {
             self.cpu_difference
         } else {
-            self.difference.filter(|_| is_change(self.wall.as_ref()))
+            if is_change(self.wall.as_ref()) {
+                self.difference
+            } else {
+                None
+            }
         }
     }
 
@@ -211,12 +221,13 @@ impl Versus {
 }
 
 fn all_calls(both: [&Contender; 2]) -> Option<ProfileComparison> {
-    let column = |label: &str, own: &Contender| {
+    fn column(label: &str, own: &Contender) -> Option<ProfileColumn> {
         Some(ProfileColumn::new(
             label,
             &with_waits(own.counted.as_ref().ok()?),
         ))
-    };
+    }
+
     Some(compare_profiles(
         &[column("before", both[0])?, column("after", both[1])?],
         0,

@@ -201,7 +201,7 @@ impl Build<'_> {
         in_parallel(self.jobs(), tasks, |(facts, machine, path)| {
             self.make(&facts.release, &pace, || {
                 let boots = Boots::new(self.args.boots, self.jobs(), &pace);
-                let kernel = count_kernel(self.interrupt, &facts, machine, (&self.planned, boots))?;
+                let kernel = count_kernel(self.interrupt, &facts, machine, &self.planned, boots)?;
                 store::atlas::write(&path, &kernel)?;
                 Ok(format!("{} counted", facts.release))
             })
@@ -380,7 +380,8 @@ pub fn count_kernel(
     interrupt: &Interrupt,
     facts: &Facts,
     machine: AtlasMachine,
-    (planned, boots): (&[Planned], Boots),
+    planned: &[Planned],
+    boots: Boots,
 ) -> Result<AtlasKernel> {
     let environment = environment_of(&facts.release, &machine);
     let (cells, first) = count_cells(interrupt, &environment, planned, boots)?;
@@ -472,10 +473,13 @@ impl Pair<'_> {
     }
 
     fn is_complete(&self) -> bool {
-        let same = |(found, step): (&model::atlas::AtlasStep, &Step)| {
+        fn same(pair: (&model::atlas::AtlasStep, &Step)) -> bool {
+            let (found, step) = pair;
+
             (&found.operation, found.before, found.after)
                 == (&step.operation, step.before, step.after)
-        };
+        }
+
         let found = store::atlas::read_steps(&self.path);
         found.is_ok_and(|found| {
             found.steps.len() == self.steps.len() && found.steps.iter().zip(&self.steps).all(same)

@@ -72,7 +72,7 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Resu
         .map(|kernel| (kernel, source.get(&kernel.release)));
     let checked = in_parallel(jobs, tasks, |(kernel, facts)| {
         let boots = Boots::new(kernel.boots, jobs, &pace);
-        let differ = again(interrupt, kernel, facts, (&planned, boots));
+        let differ = again(interrupt, kernel, facts, &planned, boots);
         if interrupt.is_set() {
             return Vec::new();
         }
@@ -110,9 +110,13 @@ fn again(
     interrupt: &Interrupt,
     kernel: &AtlasKernel,
     facts: Result<Facts>,
-    (planned, boots): (&[Planned], Boots),
+    planned: &[Planned],
+    boots: Boots,
 ) -> Vec<String> {
-    let has = |planned: &&Planned, cell: &AtlasCell| planned.case.to_string() == cell.operation;
+    fn has(planned: &&Planned, cell: &AtlasCell) -> bool {
+        planned.case.to_string() == cell.operation
+    }
+
     let planned: Vec<Planned> = kernel
         .cells
         .iter()
@@ -125,12 +129,22 @@ fn again(
             facts.package,
             facts.version
         );
-        count_kernel(interrupt, &facts, kernel.machine.clone(), (&planned, boots))
+        count_kernel(interrupt, &facts, kernel.machine.clone(), &planned, boots)
     });
     let is_exact = counted
         .as_ref()
         .is_ok_and(|now| has_same_tools(now, kernel));
-    let now = |cell: &AtlasCell| match &counted {
+    kernel
+        .cells
+        .iter()
+        .filter_map(|cell| differs(cell, &now(cell, &counted), is_exact))
+        .map(|line| format!("{}: {line}", kernel.release))
+        .collect()
+}
+
+/// The same cell as it was counted now; if the kernel could not be counted, with the reason.
+fn now(cell: &AtlasCell, counted: &Result<AtlasKernel>) -> AtlasCell {
+    match counted {
         Ok(counted) => counted
             .cells
             .iter()
@@ -141,13 +155,7 @@ fn again(
             reason: Some(format!("{why:#}")),
             ..AtlasCell::default()
         },
-    };
-    kernel
-        .cells
-        .iter()
-        .filter_map(|cell| differs(cell, &now(cell), is_exact))
-        .map(|line| format!("{}: {line}", kernel.release))
-        .collect()
+    }
 }
 
 fn has_same_tools(a: &AtlasKernel, b: &AtlasKernel) -> bool {
@@ -156,14 +164,13 @@ fn has_same_tools(a: &AtlasKernel, b: &AtlasKernel) -> bool {
 
 fn differs(cell: &AtlasCell, now: &AtlasCell, is_exact: bool) -> Option<String> {
     let stated = cell.count?;
-    let is_same = |now| {
+    if now.count.is_some_and(|now| {
         if is_exact {
             now == stated
         } else {
             !atlas::is_step(&stated, &now)
         }
-    };
-    if now.count.is_some_and(is_same) {
+    }) {
         return None;
     }
     let found = match (&now.count, &now.reason) {
@@ -189,14 +196,15 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_range_or_not_counted_differs() {
-        let cell = |[mode, least, most]: [f64; 3]| {
+        fn cell([mode, least, most]: [f64; 3]) -> AtlasCell {
             let count = Some(AtlasCount { mode, least, most });
             AtlasCell {
                 operation: "x".into(),
                 count,
                 reason: None,
             }
-        };
+        }
+
         let stated = cell([10.0, 9.0, 11.0]);
         let found = |now: &AtlasCell| differs(&stated, now, false);
         assert_eq!(found(&cell([11.0; 3])), None);

@@ -27,7 +27,8 @@ impl<'a> Source<'a> {
         is_local: bool,
     ) -> Source<'a> {
         let mut mirrors = Vec::new();
-        for architecture in architectures.iter().filter(|_| !is_local) {
+        let remote = if is_local { &[] } else { architectures };
+        for architecture in remote {
             let opened = Mirror::open(images, *architecture, interrupt, &note::<str>);
             match opened.and_then(|mut mirror| mirror.all().map(drop).map(|()| mirror)) {
                 Ok(mirror) => {

@@ -33,9 +33,14 @@ pub fn step(bytes: &[u8], address: u64) -> Option<Step> {
     })
 }
 
-fn target(word: u32, address: u64, (lowest, width): (u32, u32)) -> Option<u64> {
+fn target(word: u32, address: u64, field: (u32, u32)) -> Option<u64> {
+    let (lowest, width) = field;
+
+    if width == 0 {
+        return None;
+    }
     // The field's highest bit is its sign: it goes to the top, and back.
-    let above = 32_u32.checked_sub(lowest + width).filter(|_| width > 0)?;
+    let above = 32_u32.checked_sub(lowest + width)?;
     let words = (word << above).cast_signed() >> (32 - width);
     Some(address.wrapping_add_signed(i64::from(words) * 4))
 }

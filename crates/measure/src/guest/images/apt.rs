@@ -88,7 +88,10 @@ impl Apt {
     }
 
     fn configuration(&self, system: &str) -> String {
-        let begins = |line: &str, names: &[&str]| names.iter().any(|name| line.starts_with(name));
+        fn begins(line: &str, names: &[&str]) -> bool {
+            names.iter().any(|name| line.starts_with(name))
+        }
+
         let kept = system.lines().filter(|line| {
             begins(line, &KEPT) && !begins(line, &NOT_KEPT) && !line.ends_with(" \"\";")
         });
@@ -270,8 +273,11 @@ impl Apt {
             let why = if self.interrupt.is_set() {
                 Some(anyhow!("interrupted"))
             } else {
-                (Instant::now() > deadline)
-                    .then(|| anyhow!("not finished after {} s", LONGEST.as_secs()))
+                if Instant::now() > deadline {
+                    Some(anyhow!("not finished after {} s", LONGEST.as_secs()))
+                } else {
+                    None
+                }
             };
             if let Some(why) = why {
                 kill_group(child.id());

@@ -138,9 +138,12 @@ mod tests {
             ("linux-image-7.4-rc2-cloud-amd64-unsigned", "experimental"),
             ("linux-image-cloud-amd64", "bookworm"),
         ];
-        let line =
-            |(name, suite)| format!("{name} | 1-1 | http://m/debian {suite}/main amd64 Packages\n");
-        lines.map(line).concat() + "nonsense | x\n"
+        lines
+            .map(|(name, suite)| {
+                format!("{name} | 1-1 | http://m/debian {suite}/main amd64 Packages\n")
+            })
+            .concat()
+            + "nonsense | x\n"
     }
 
     #[test]

@@ -51,12 +51,13 @@ pub enum Suites {
 
 impl Suites {
     fn names(self) -> (Vec<String>, Vec<String>) {
-        let with = |addition: &str| {
+        fn with(addition: &str) -> Vec<String> {
             RELEASES
                 .iter()
                 .map(move |release| format!("{release}{addition}"))
                 .collect::<Vec<_>>()
-        };
+        }
+
         match self {
             Suites::Small => (
                 [with("-backports"), vec!["experimental".into()]].concat(),
@@ -94,9 +95,11 @@ impl Source {
 
     /// A stanza of `.sources`; `None` if this archive has none of `suites`.
     pub fn stanza(&self, suites: Suites, architecture: &str) -> Option<String> {
+        fn is_security(suite: &str) -> bool {
+            SECURITY.iter().any(|addition| suite.ends_with(addition))
+        }
+
         let (archive, security) = suites.names();
-        let is_security =
-            |suite: &String| SECURITY.iter().any(|addition| suite.ends_with(addition));
         let serves = |kind: bool| self.suites.iter().any(|suite| is_security(suite) == kind);
         let asked = [
             serves(false).then_some(archive),

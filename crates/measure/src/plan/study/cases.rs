@@ -132,8 +132,10 @@ impl Study {
     }
 
     fn check_known(&self, settings: &[At<Setting>], subjects: &[Subject]) -> Result<()> {
-        let is_known = |name: &str| subjects.iter().any(|subject| has(subject, name));
-        let Some(setting) = settings.iter().find(|s| !is_known(&s.value.name)) else {
+        let Some(setting) = settings
+            .iter()
+            .find(|s| !subjects.iter().any(|subject| has(subject, &s.value.name)))
+        else {
             return Ok(());
         };
         let mut allowed: Vec<&str> = parameter_names(subjects).into_iter().collect();

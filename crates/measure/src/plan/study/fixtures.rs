@@ -19,8 +19,10 @@ pub struct Template {
 const LINE_LENGTH: &str = "64";
 
 pub fn template(source: &StudyText, line: usize, table: FixtureTable) -> Result<Template> {
-    let text =
-        |value: Option<Values>, default: &str| value.map_or(default.to_string(), |v| v.to_string());
+    fn text(value: Option<Values>, default: &str) -> String {
+        value.map_or(default.to_string(), |v| v.to_string())
+    }
+
     let is_file = table.file.is_some();
     let foreign = if is_file {
         table.entries.is_some() || table.depth.is_some()
@@ -52,8 +54,11 @@ pub fn template(source: &StudyText, line: usize, table: FixtureTable) -> Result<
 
 impl Template {
     fn check(&self, source: &StudyText) -> Result<()> {
-        let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
-        if !self.name.split('/').all(plain) {
+        if !self
+            .name
+            .split('/')
+            .all(|part| !part.is_empty() && part != "." && part != "..")
+        {
             let what = format!(
                 "fixture '{}': its name must be a path below the fixtures' directory",
                 self.name

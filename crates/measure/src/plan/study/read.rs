@@ -32,8 +32,6 @@ pub fn study(name: &str, file: &str, text: &str) -> Result<Study> {
         let value = derived(&source, line, table.into_inner())?;
         reader.derived.push(At { line, value });
     }
-    let fixture =
-        |t: Spanned<_>| fixtures::template(&source, source.line(t.span().start), t.into_inner());
     let study = Study {
         seconds: reader.seconds("seconds", toml.seconds.as_ref())?,
         cpu_seconds: reader.seconds("cpu_seconds", toml.cpu_seconds.as_ref())?,
@@ -45,7 +43,7 @@ pub fn study(name: &str, file: &str, text: &str) -> Result<Study> {
         fixtures: toml
             .fixtures
             .into_iter()
-            .map(fixture)
+            .map(|t| fixtures::template(&source, source.line(t.span().start), t.into_inner()))
             .collect::<Result<_>>()?,
         derived_lines: reader.derived.iter().map(|d| d.line).collect(),
         view: StudyView {
@@ -263,13 +261,12 @@ impl Reader<'_> {
             .map(|(name, values)| {
                 let line = self.line(name);
                 let parsed = format!("{}={}", name.get_ref(), values.get_ref()).parse();
-                let wrong = |e| {
-                    self.source
-                        .error(line, format!("key '{}': {e:#}", name.get_ref()))
-                };
                 Ok(At {
                     line,
-                    value: parsed.map_err(wrong)?,
+                    value: parsed.map_err(|e| {
+                        self.source
+                            .error(line, format!("key '{}': {e:#}", name.get_ref()))
+                    })?,
                 })
             })
             .collect()

@@ -121,6 +121,10 @@ mod tests {
 
     #[test]
     fn zeros_are_the_same_whether_they_are_a_hole_or_written() {
+        fn zeros(length: u64) -> (u64, Vec<u8>) {
+            (0, vec![0; usize::try_from(length).unwrap()])
+        }
+
         let directory = tempfile::tempdir().unwrap();
         let file = |name: &str, writes: &[(u64, Vec<u8>)]| {
             let path = directory.path().join(name);
@@ -133,7 +137,6 @@ mod tests {
         };
         let data = (2 * PIECE + 4096, vec![7; 100]);
         let sparse = file("sparse", std::slice::from_ref(&data));
-        let zeros = |length: u64| (0, vec![0; usize::try_from(length).unwrap()]);
         assert_eq!(file("whole", &[zeros(4 * PIECE), data.clone()]), sparse);
         assert_eq!(file("half", &[zeros(2 * PIECE), data]), sparse);
         let moved = (2 * PIECE + 8192, vec![7; 100]);

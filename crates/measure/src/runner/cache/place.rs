@@ -29,13 +29,20 @@ pub fn find(kind: Kind) -> Option<PathBuf> {
 /// Under sudo, root often has the calling user's environment, so only the home from the user
 /// database is used.
 fn candidates(kind: Kind) -> Vec<PathBuf> {
-    let variable = |name| {
+    fn variable(name: &str) -> Option<PathBuf> {
         std::env::var_os(name)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
-    };
+    }
+
     // A home that does not exist is a system account's, and stays so.
-    let home = |home: PathBuf| home.is_dir().then(|| home.join(kind.in_home));
+    let home = |home: PathBuf| {
+        if home.is_dir() {
+            Some(home.join(kind.in_home))
+        } else {
+            None
+        }
+    };
     let own = owner::home().and_then(home);
     if owner::is_elevated() {
         return own.into_iter().collect();

@@ -3,12 +3,18 @@ use model::FailureKind;
 
 fn shell(script: &str, timeout: Duration) -> Child {
     let run = Rc::new(RefCell::new(RunDirectory::create().unwrap()));
-    let shell = |_: &Path| {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        command
-    };
-    Child::start(shell, &run, &Interrupt::default(), timeout, None).unwrap()
+    Child::start(
+        |_| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        },
+        &run,
+        &Interrupt::default(),
+        timeout,
+        None,
+    )
+    .unwrap()
 }
 
 fn reply_of(script: &str, timeout: Duration) -> Failure {
@@ -54,13 +60,14 @@ fn a_timeout_names_the_whole_wait() {
 
 #[test]
 fn only_a_part_of_a_wait_may_count() {
-    let over = |elapsed, counted| {
+    fn over(elapsed: u64, counted: u64) -> bool {
         is_over(
             Duration::from_secs(elapsed),
             Duration::from_secs(counted),
             Duration::from_secs(60),
         )
-    };
+    }
+
     // Touching memory for 50 of 100 s is 50 s of anything else.
     assert_eq!(
         [over(59, 59), over(60, 60), over(100, 50), over(1200, 50)],

@@ -82,12 +82,13 @@ impl Environment {
 }
 
 fn parts(text: &str) -> Result<(Option<String>, Vec<String>)> {
-    let is_name = |name: &&str| {
+    fn is_name(name: &&str) -> bool {
         !name.is_empty()
             && name
                 .chars()
                 .all(|c| c.is_alphanumeric() || "-_.".contains(c))
-    };
+    }
+
     let named = text.split_once('=').filter(|(name, _)| is_name(name));
     let command = named.map_or(text, |(_, command)| command);
     let words =
@@ -175,9 +176,12 @@ mod tests {
 
     #[test]
     fn names_are_free_ones() {
+        fn error(text: &str) -> String {
+            made(text).unwrap_err().to_string()
+        }
+
         assert_eq!(command("/usr/bin/taken -x").name, "taken #2");
         assert_eq!(command("static").name, "static #2");
-        let error = |text: &str| made(text).unwrap_err().to_string();
         assert_eq!(
             error("taken=nice"),
             "there is an environment 'taken' already: choose another name"
@@ -192,8 +196,10 @@ mod tests {
 
     #[test]
     fn another_machine_is_named_by_the_ends_of_its_command() {
-        let there =
-            |text: &str| Environment::elsewhere(text, Path::new("/tmp/probe"), &[]).unwrap();
+        fn there(text: &str) -> Environment {
+            Environment::elsewhere(text, Path::new("/tmp/probe"), &[]).unwrap()
+        }
+
         for (text, name) in [
             ("ssh host", "ssh host"),
             ("kubectl exec -i pod --", "kubectl pod"),

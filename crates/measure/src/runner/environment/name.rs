@@ -65,7 +65,10 @@ fn file_and_kernel(base: &str, is_file: impl Fn(&str) -> bool) -> Option<(String
     } else {
         file.to_string()
     };
-    (!version.is_empty()).then(|| (file, Some(Kernel::Version(version.to_string()))))
+    if version.is_empty() {
+        return None;
+    }
+    Some((file, Some(Kernel::Version(version.to_string()))))
 }
 
 #[cfg(test)]

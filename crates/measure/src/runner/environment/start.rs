@@ -62,7 +62,10 @@ impl Environment {
     }
 
     pub fn files(&self) -> Option<Files> {
-        let way = self.run.get(1).filter(|_| self.is_launched())?;
+        if !self.is_launched() {
+            return None;
+        }
+        let way = self.run.get(1)?;
         OWN_FILES
             .iter()
             .find(|(name, _)| name == way)
@@ -160,7 +163,14 @@ mod tests {
 
     #[test]
     fn a_command_is_started_where_its_environment_can_start_one() {
-        let find = |name: &str| Environment::find(name).unwrap();
+        fn files(name: &str) -> Option<Files> {
+            find(name).files()
+        }
+
+        fn find(name: &str) -> Environment {
+            Environment::find(name).unwrap()
+        }
+
         for name in [
             "native",
             "seccomp-docker",
@@ -173,7 +183,6 @@ mod tests {
         ] {
             assert!(find(name).check_starts_commands().is_ok(), "{name}");
         }
-        let files = |name: &str| find(name).files();
         assert_eq!(["overlay", "fuse"].map(files), [Some(Files::Below); 2]);
         assert_eq!(["tmpfs", "loop-xfs"].map(files), [Some(Files::Inside); 2]);
         assert_eq!(

@@ -161,11 +161,13 @@ fn records(diff: &KernelDiff) -> Records {
 
 /// `__x64_sys_getppid +21; rcu_read_lock -2`.
 fn functions(step: &AtlasStep) -> String {
-    let text = |function: &AtlasFunction| {
-        let change = function.after as f64 - function.before as f64;
-        format!("{} {}", function.name, signed(change, instructions))
-    };
-    step.functions.iter().map(text).join("; ")
+    step.functions
+        .iter()
+        .map(|function| {
+            let change = function.after as f64 - function.before as f64;
+            format!("{} {}", function.name, signed(change, instructions))
+        })
+        .join("; ")
 }
 
 #[cfg(test)]
@@ -176,26 +178,38 @@ mod tests {
     use snapbox::{assert_data_eq, str};
 
     fn diff() -> KernelDiff {
-        let function = |name: &str, before, after| AtlasFunction {
-            name: name.into(),
-            group: Group::Work,
-            before,
-            after,
-        };
-        let count = |least, most| {
+        fn function(name: &str, before: u64, after: u64) -> AtlasFunction {
+            AtlasFunction {
+                name: name.into(),
+                group: Group::Work,
+                before,
+                after,
+            }
+        }
+
+        fn count(least: f64, most: f64) -> Option<AtlasCount> {
             Some(AtlasCount {
                 mode: least,
                 least,
                 most,
             })
-        };
-        let step = |operation: &str, before, after, functions| AtlasStep {
-            operation: operation.into(),
-            before,
-            after,
-            functions,
-            reason: None,
-        };
+        }
+
+        fn step(
+            operation: &str,
+            before: f64,
+            after: f64,
+            functions: Vec<AtlasFunction>,
+        ) -> AtlasStep {
+            AtlasStep {
+                operation: operation.into(),
+                before,
+                after,
+                functions,
+                reason: None,
+            }
+        }
+
         KernelDiff {
             before: "linux-6.1".into(),
             after: "linux:bzImage".into(),

@@ -10,7 +10,6 @@ use crate::run::columns;
 use crate::run::environments::{versus_interval, versus_ratio};
 use crate::run::figures::{cost, kernel};
 use crate::run::names::anywhere;
-use crate::run::portrait::Detail;
 use crate::study::flat;
 use analysis::summary::{Row, Summary};
 use document::{Cell, Columns, Table};
@@ -27,13 +26,15 @@ pub fn question(page: &RunsPage) -> String {
     let asked = study
         .map(|study| flat(&study.question))
         .filter(|question| !question.is_empty());
-    let several = |detail: &Detail| columns::environments(&detail.summary).len() > 1;
     asked.unwrap_or_else(|| match page.comparison {
         Some(comparison) => format!(
             "Slower or faster than {}?",
             comparison.label(comparison.baseline)
         ),
-        None if page.detail().is_some_and(several) => {
+        None if page
+            .detail()
+            .is_some_and(|detail| columns::environments(&detail.summary).len() > 1) =>
+        {
             "What does each environment add to a system call?".to_string()
         }
         None => "What does a system call cost here?".to_string(),
@@ -70,13 +71,16 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
         .as_ref()
         .map(|study| flat(&study.answer))
         .filter(|answer| !answer.is_empty());
-    let in_short = || {
-        page.comparison
-            .is_none()
-            .then(|| in_short(&detail.summary))
-            .filter(|text| !text.is_empty())
-    };
-    parts.extend(answer.or_else(in_short).map(Part::Lead));
+    parts.extend(
+        answer
+            .or_else(|| {
+                page.comparison
+                    .is_none()
+                    .then(|| in_short(&detail.summary))
+                    .filter(|text| !text.is_empty())
+            })
+            .map(Part::Lead),
+    );
     if page.comparison.is_none() {
         parts.push(Part::table(added(&detail.summary)));
     }
@@ -101,13 +105,15 @@ fn in_short(summary: &Summary) -> String {
     let count = |wanted| firsts.iter().filter(|kernel| **kernel == wanted).count();
     let unknown = Some(count(Kernel::Unknown)).filter(|count| *count > 0);
     let unknown = unknown.map_or(String::new(), |count| format!("; {count} are not known"));
-    let entering = (!firsts.is_empty()).then(|| {
+    let entering = if firsts.is_empty() {
+        None
+    } else {
         let never = count(Kernel::Never);
-        format!(
+        Some(format!(
             "Of {} with a cost, {never} make no system call at all{unknown}.",
             counted(firsts.len() as u64, "operation")
-        )
-    });
+        ))
+    };
     [reference, entering].into_iter().flatten().join(" ")
 }
 

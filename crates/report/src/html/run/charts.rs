@@ -1,12 +1,10 @@
 //! The figures of the page: costs and ratios, costs over parameters, and percentiles of single calls.
 
 use super::RunsPage;
-use crate::figure::Figure;
 use crate::figure::palette::SERIES;
 use crate::html::page::Part;
 use crate::run::portrait::Detail;
 use crate::run::{figures, latency_figure};
-use document::Table;
 
 /// Files whose costs over a parameter and single calls are shown.
 const MOST_FILES: usize = 4;
@@ -20,7 +18,11 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
             "{} more files are in the table and not drawn.",
             others.saturating_sub(drawn)
         );
-        (others > drawn).then(|| Part::note(text))
+        if others > drawn {
+            Some(Part::note(text))
+        } else {
+            None
+        }
     };
     let mut parts = Vec::new();
     if let (Some(main), Some(detail)) = (page.main(), page.detail()) {
@@ -35,17 +37,20 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
             |c| Some(figures::ratios(c)),
         );
         parts.extend(ratios.map(Part::Figure));
-        parts.extend(left_out(SERIES).filter(|_| page.comparison.is_some()));
+        if page.comparison.is_some() {
+            parts.extend(left_out(SERIES));
+        }
     }
     parts
 }
 
 pub fn parameters(page: &RunsPage) -> Vec<Part> {
-    let both = |(table, figure): &(Table, Figure)| {
-        [Part::Figure(figure.clone()), Part::table(table.clone())]
-    };
     of_files(page, |detail| {
-        detail.parameters.iter().flat_map(both).collect()
+        detail
+            .parameters
+            .iter()
+            .flat_map(|(table, figure)| [Part::Figure(figure.clone()), Part::table(table.clone())])
+            .collect()
     })
 }
 
@@ -74,11 +79,15 @@ fn of_files(page: &RunsPage, of: impl Fn(&Detail) -> Vec<Part>) -> Vec<Part> {
         .filter(|(_, parts)| !parts.is_empty())
         .collect();
     let more = known.len().saturating_sub(MOST_FILES);
-    let label = |label: &str| (page.files.len() > 1).then(|| Part::heading(label));
     let mut parts: Vec<Part> = known
         .into_iter()
         .take(MOST_FILES)
-        .flat_map(|(name, parts)| label(name).into_iter().chain(parts))
+        .flat_map(|(name, parts)| {
+            (page.files.len() > 1)
+                .then(|| Part::heading(name))
+                .into_iter()
+                .chain(parts)
+        })
         .collect();
     parts.extend((more > 0).then(|| {
         Part::note(format!(

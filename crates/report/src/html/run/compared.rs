@@ -23,7 +23,11 @@ pub fn parts(page: &RunsPage, comparison: &Comparison) -> Vec<Part> {
         .iter()
         .map(|column| column.label.as_str())
         .collect();
-    let legend = (!rows.is_empty()).then(|| Part::Own(svg::key(&labels)));
+    let legend = if rows.is_empty() {
+        None
+    } else {
+        Some(Part::Own(svg::key(&labels)))
+    };
     let part = |block| match block {
         // The table of costs has one column for each file and the name; that of ratios has one less.
         Block::Pages(table) if table.columns().len() > labels.len() && !rows.is_empty() => {
@@ -39,14 +43,18 @@ pub fn parts(page: &RunsPage, comparison: &Comparison) -> Vec<Part> {
 }
 
 fn drawings(table: &Table, rows: &Drawn) -> Drawings {
-    let cell = |overlay: &Overlay| (f64::NAN, svg::overlay(overlay, &words(overlay)));
     let names = table
         .rows()
         .iter()
         .map(|cells| cells.first().map_or("", |name| &name.text));
     Drawings {
         title: "samples and intervals".to_string(),
-        cells: names.map(|name| rows.get(name).map(cell)).collect(),
+        cells: names
+            .map(|name| {
+                rows.get(name)
+                    .map(|overlay| (f64::NAN, svg::overlay(overlay, &words(overlay))))
+            })
+            .collect(),
     }
 }
 
@@ -67,7 +75,7 @@ fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
             .iter()
             .flat_map(|detail| detail.summary.rows.iter().zip(&detail.distributions));
         for (row, samples) in rows_of {
-            let Some(found) = by_case.get(&row.case).filter(|_| samples.is_some()) else {
+            let (Some(found), Some(_)) = (by_case.get(&row.case), samples) else {
                 continue;
             };
             let overlay = rows.entry(names.row(found)).or_insert_with(|| Overlay {

@@ -43,7 +43,9 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
         "For {} more files this page has only costs and ratios, above: make a page of one of them to see its distributions and other figures.",
         left_out.len()
     );
-    parts.extend((!left_out.is_empty()).then(|| Part::note(note)));
+    if !left_out.is_empty() {
+        parts.push(Part::note(note));
+    }
     parts
 }
 
@@ -94,30 +96,32 @@ const KINDS: &[(&str, &str)] = &[
 ];
 
 fn filter(detail: &Detail, groups: &[Vec<usize>]) -> Filter {
-    let row = |group: &Vec<usize>| {
-        let rows = || group.iter().map(|i| &detail.summary.rows[*i]);
-        let kinds = [
-            rows().all(|row| kernel(row) == Kernel::Never),
-            rows().any(|row| kernel(row) == Kernel::Enters),
-            rows().any(|row| !row.warnings.is_empty()),
-            rows().any(|row| row.figure.is_err()),
-        ];
-        let kinds = KINDS
-            .iter()
-            .zip(kinds)
-            .filter(|(_, holds)| *holds)
-            .map(|((kind, _), _)| *kind)
-            .collect();
-        (
-            rows()
-                .next()
-                .map_or(String::new(), |row| area(&row.case).to_string()),
-            kinds,
-        )
-    };
     Filter {
         kinds: KINDS,
-        rows: groups.iter().map(row).collect(),
+        rows: groups
+            .iter()
+            .map(|group| {
+                let rows = || group.iter().map(|i| &detail.summary.rows[*i]);
+                let kinds = [
+                    rows().all(|row| kernel(row) == Kernel::Never),
+                    rows().any(|row| kernel(row) == Kernel::Enters),
+                    rows().any(|row| !row.warnings.is_empty()),
+                    rows().any(|row| row.figure.is_err()),
+                ];
+                let kinds = KINDS
+                    .iter()
+                    .zip(kinds)
+                    .filter(|(_, holds)| *holds)
+                    .map(|((kind, _), _)| *kind)
+                    .collect();
+                (
+                    rows()
+                        .next()
+                        .map_or(String::new(), |row| area(&row.case).to_string()),
+                    kinds,
+                )
+            })
+            .collect(),
     }
 }
 
@@ -127,20 +131,20 @@ fn samples(detail: &Detail, row: usize) -> Option<&Distribution> {
 
 /// If environments stand side by side, only the first ones are drawn.
 fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Drawings> {
-    let of = |place: Option<&str>| {
-        let cell = |group: &Vec<usize>| {
-            samples(
-                detail,
-                *group.iter().find(|i| {
-                    place.is_none_or(|place| detail.summary.rows[**i].case.environment == place)
-                })?,
-            )
-            .map(histogram)
-        };
-        Drawings {
-            title: place.map_or("samples".to_string(), |place| format!("samples, {place}")),
-            cells: groups.iter().map(cell).collect(),
-        }
+    let of = |place: Option<&str>| Drawings {
+        title: place.map_or("samples".to_string(), |place| format!("samples, {place}")),
+        cells: groups
+            .iter()
+            .map(|group| {
+                samples(
+                    detail,
+                    *group.iter().find(|i| {
+                        place.is_none_or(|place| detail.summary.rows[**i].case.environment == place)
+                    })?,
+                )
+                .map(histogram)
+            })
+            .collect(),
     };
     if !is_beside {
         return vec![of(None)];
@@ -169,14 +173,18 @@ fn histogram(one: &Distribution) -> (f64, Markup) {
 }
 
 fn each_run(all: &[Row]) -> Table {
-    let of = |row: &Row| {
+    fn of(row: &Row) -> usize {
         row.over_runs
             .as_ref()
             .map_or(0, |over| over.medians_ns.len())
-    };
+    }
+
+    fn ns(value: Option<f64>) -> Cell {
+        Cell::known(value, nanoseconds)
+    }
+
     let rows: Vec<&Row> = all.iter().filter(|row| of(row) > 1).collect();
     let runs = rows.iter().map(|row| of(row)).max().unwrap_or(0);
-    let ns = |value: Option<f64>| Cell::known(value, nanoseconds);
     let mut columns = Columns::of(&rows)
         .left("operation", |row| name(row))
         .right("mean", |row| ns(row.cost().map(|cost| cost.median.0)))

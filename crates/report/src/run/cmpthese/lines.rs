@@ -2,7 +2,6 @@
 
 use super::{Group, LONGEST_NOTE, Timing};
 use crate::numbers::instructions;
-use analysis::summary::Instructions;
 use model::Run;
 use model::clean::cut;
 
@@ -12,7 +11,9 @@ pub fn lines(group: &Group, run: &Run) -> Vec<String> {
     let mut lines = vec![header(group, run)];
     for timing in &group.timings {
         lines.push(format!("{:>10}: {}", timing.name, times(timing)));
-        lines.extend(too_few(timing).then(|| WARNING.to_string()));
+        if too_few(timing) {
+            lines.push(WARNING.to_string());
+        }
     }
     lines.extend(group.failures.iter().map(|(name, failure)| {
         format!(
@@ -20,13 +21,12 @@ pub fn lines(group: &Group, run: &Run) -> Vec<String> {
             cut(&failure.message, LONGEST_NOTE)
         )
     }));
-    let counted = |(name, count): &(String, Instructions)| {
+    lines.extend(group.counted.iter().map(|(name, count)| {
         format!(
             "{name:>10}: {} instructions, no time",
             instructions(count.per_operation)
         )
-    };
-    lines.extend(group.counted.iter().map(counted));
+    }));
     lines
 }
 

@@ -6,16 +6,16 @@ use crate::bpf::object;
 /// Our structs and those of the programs: same size, same fields at the same places.
 #[test]
 fn programs_have_the_same_types() {
+    let all = LAYOUT.iter().chain(EVENTS);
     let data = object::section(&object::Elf::parse(object::BYTES).unwrap(), ".BTF").unwrap();
-    let all = || LAYOUT.iter().chain(EVENTS);
     let btf = Btf::parse(
         data,
-        &all()
+        &all.clone()
             .map(|(name, ..)| (TypeKind::Struct, *name))
             .collect::<Vec<_>>(),
     )
     .unwrap();
-    for (name, bytes, fields) in all() {
+    for (name, bytes, fields) in all {
         let id = btf.id(TypeKind::Struct, name).unwrap();
         assert_eq!(btf.size(id), Some(*bytes as u32), "{name}");
         let theirs = btf.members(id).unwrap().into_iter().map(|(field, _)| field);

@@ -14,7 +14,7 @@ fn the_tail_of_the_verifiers_log_is_one_line() {
 
 #[test]
 fn what_changes_while_it_is_read_is_read_again_and_reported() {
-    let reads = |numbers: Vec<u64>| {
+    fn reads(numbers: Vec<u64>) -> (i32, bool) {
         let mut numbers = numbers.into_iter();
         let mut count = 0;
         let found = until_whole(vec![numbers.next().unwrap()], || {
@@ -22,7 +22,8 @@ fn what_changes_while_it_is_read_is_read_again_and_reported() {
             Ok((vec![numbers.next().unwrap()], count))
         });
         found.unwrap()
-    };
+    }
+
     assert_eq!(reads(vec![4, 4]), (1, true));
     assert_eq!(reads(vec![4, 6, 8, 8]), (3, true));
     // One that is being handed over is in both maps, or in none.
@@ -93,6 +94,17 @@ fn the_verifier_takes_every_variant() {
 /// Whatever is detached first, and how long that takes.
 #[test]
 fn nothing_counts_after_the_end() {
+    fn pause() {
+        std::thread::sleep(Duration::from_millis(50))
+    }
+
+    fn calls(raw: &Raw) -> u64 {
+        raw.calls
+            .iter()
+            .map(|(_, counted)| counted.calls)
+            .sum::<u64>()
+    }
+
     if let Err(why) = crate::bpf::available() {
         return eprintln!("SKIPPED: {why}");
     }
@@ -114,13 +126,6 @@ fn nothing_counts_after_the_end() {
     let pidfd = crate::pidfd::open(yes.id().cast_signed()).unwrap();
     programs.mark(pidfd.as_fd(), state::LIVE).unwrap();
     programs.begin_present().unwrap();
-    let pause = || std::thread::sleep(Duration::from_millis(50));
-    let calls = |raw: &Raw| {
-        raw.calls
-            .iter()
-            .map(|(_, counted)| counted.calls)
-            .sum::<u64>()
-    };
     pause();
     programs.end().unwrap();
     let raw = programs.read().unwrap();
