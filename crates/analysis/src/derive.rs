@@ -280,8 +280,8 @@ mod tests {
         let half = 4.302653 * 80.0 / 3f64.sqrt();
         let (low, high) = low_high.unwrap();
         let expected = [2110.0, 2110.0 - half, 2110.0 + half];
-        for (found, expected) in [value, low, high].into_iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-2, "{found}");
+        for (actual, expected) in [value, low, high].into_iter().zip(expected) {
+            assert!((actual - expected).abs() < 1e-2, "{actual}");
         }
         let entries = [("newfstatat", 1.0), ("fstat", -1.0)];
         assert_eq!(rows[0].entries, Some(pairs(&entries)));

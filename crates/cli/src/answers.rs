@@ -22,11 +22,11 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
     let (title, document) = match schema.as_str() {
         RaceFound::SCHEMA => ("A race", race(bytes)),
         Explained::SCHEMA => {
-            let document = parsed(bytes).map(|found| explanation_document(&found));
+            let document = parsed(bytes).map(|explained| explanation_document(&explained));
             ("Who answers", document)
         }
         ProgramInKernels::SCHEMA => {
-            let document = parsed(bytes).map(|found| program_document(&found, false));
+            let document = parsed(bytes).map(|kernels| program_document(&kernels, false));
             ("A command in emulated kernels", document)
         }
         _ => return Ok(None),
@@ -37,10 +37,10 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
 }
 
 fn race(bytes: &[u8]) -> Result<Document> {
-    let found: RaceFound = parsed(bytes)?;
-    for versus in &found.versus {
+    let race_found: RaceFound = parsed(bytes)?;
+    for versus in &race_found.versus {
         ensure!(
-            versus.base.max(versus.head) < found.results.len(),
+            versus.base.max(versus.head) < race_found.results.len(),
             "versus: it names a result that the file does not have"
         );
         let is_of_two = versus.calls.as_ref().is_none_or(|calls| {
@@ -51,7 +51,7 @@ fn race(bytes: &[u8]) -> Result<Document> {
         });
         ensure!(is_of_two, "versus: calls must be those of two sides");
     }
-    Ok(race_document(&found))
+    Ok(race_document(&race_found))
 }
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {

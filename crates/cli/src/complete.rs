@@ -82,7 +82,11 @@ pub fn subjects() -> ArgValueCompleter {
         let name = text
             .split_once('=')
             .map_or("", |(name, _)| &text[..=name.len()]);
-        all.extend(language_names().into_iter().map(|own| own.add_prefix(name)));
+        all.extend(
+            language_names()
+                .into_iter()
+                .map(|completion| completion.add_prefix(name)),
+        );
         begun(all, typed)
     })
 }

@@ -241,9 +241,9 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<()> {
                 .left("version found", |l| l.version.as_ref())
                 .wrapping()
                 .field("version", |l| l.version.as_ref())
-                .left("path", |found| match &found.error {
+                .left("path", |findings| match &findings.error {
                     Some(missing) => Cell::styled(missing.clone(), Style::Faint),
-                    None => Cell::from(found.path().unwrap_or_default()),
+                    None => Cell::from(findings.path().unwrap_or_default()),
                 })
                 .wrapping()
                 .field("path", Found::path)

@@ -126,28 +126,24 @@ Exit status: 0 all rounds were run, 1 a command failed or took longer than --fai
 /// Errors: `trace::LaunchError` if a command cannot be run; why one failed, or an environment cannot be entered.
 pub fn run(args: &RaceArgs, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
-    let found = args.measure()?;
-    found.write(args.format, terminal::screen(), out)?;
+    let elsewhere = args.measure()?;
+    elsewhere.write(args.format, terminal::screen(), out)?;
     out.flush()?;
-    match &found {
-        Elsewhere::Race(found) => args.store(found).and_then(|()| args.exit(found)),
-        Elsewhere::Kernels(found) => args.store(found).map(Exit::from),
+    match &elsewhere {
+        Elsewhere::Race(elsewhere) => args.store(elsewhere).and_then(|()| args.exit(elsewhere)),
+        Elsewhere::Kernels(elsewhere) => args.store(elsewhere).map(Exit::from),
     }
 }
 
 impl Elsewhere {
     pub fn write(&self, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
         match self {
-            Elsewhere::Race(found) => {
-                write_answer(found, || race_document(found), format, screen, out)
+            Elsewhere::Race(race) => {
+                write_answer(race, || race_document(race), format, screen, out)
             }
-            Elsewhere::Kernels(found) => write_answer(
-                found,
-                || program_document(found, false),
-                format,
-                screen,
-                out,
-            ),
+            Elsewhere::Kernels(race) => {
+                write_answer(race, || program_document(race, false), format, screen, out)
+            }
         }
     }
 }
@@ -170,8 +166,8 @@ impl RaceArgs {
     pub fn measure(&self) -> Result<Elsewhere> {
         if usage(self.counts_instructions())? {
             let words = words(&self.commands()?.swap_remove(0).launch);
-            let found = program::counted(&words, &self.environments, Wanted::default())?;
-            return Ok(Elsewhere::Kernels(found));
+            let kernels = program::counted(&words, &self.environments, Wanted::default())?;
+            return Ok(Elsewhere::Kernels(kernels));
         }
         let removal = if self.start == Start::Unchanged {
             Duration::ZERO
@@ -196,8 +192,8 @@ impl RaceArgs {
         let run = (&interrupt, directory);
         let raced = race::run(&commands, &options, run, &progress, &note::<str>);
         progress.done();
-        let found = analysis::compare::race(&raced?, self.threshold);
-        Ok(Elsewhere::Race(found))
+        let kernels = analysis::compare::race(&raced?, self.threshold);
+        Ok(Elsewhere::Race(kernels))
     }
 
     /// Errors: some are kernels in emulated machines and some are not, or a flag is for times.
@@ -298,22 +294,22 @@ impl RaceArgs {
         Ok(store::write_bytes(path, &text)?)
     }
 
-    fn exit(&self, found: &RaceFound) -> Result<Exit> {
-        if !found.complete {
+    fn exit(&self, race: &RaceFound) -> Result<Exit> {
+        if !race.complete {
             return Ok(Exit::Interrupted);
         }
         let Some(limit) = self.fail_over else {
             return Ok(Exit::Success);
         };
-        if found.rounds < FEWEST_ROUNDS as usize {
+        if race.rounds < FEWEST_ROUNDS as usize {
             bail_usage!(
                 "--fail-over: {} rounds are too few to judge: take at least {FEWEST_ROUNDS}",
-                found.rounds
+                race.rounds
             );
         }
-        let grown = found.grown(limit);
+        let grown = race.grown(limit);
         for index in &grown {
-            let name = found.results[*index].name();
+            let name = race.results[*index].name();
             let percent = 100.0 * limit;
             note(&format!("'{name}' is slower by more than {percent}%"));
         }

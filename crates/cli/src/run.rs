@@ -31,7 +31,7 @@ fn scope(sides: &Sides) -> EnvironmentScope {
     match sides {
         Sides::One => EnvironmentScope::Built,
         Sides::Directories(paths) if paths.len() == 1 => EnvironmentScope::Built,
-        Sides::Commands(_, own) if own.iter().any(Environment::is_elsewhere) => {
+        Sides::Commands(_, environments) if environments.iter().any(Environment::is_elsewhere) => {
             EnvironmentScope::Operations
         }
         Sides::Commands(..) => EnvironmentScope::Built,
@@ -88,12 +88,12 @@ impl RunArgs {
     }
 
     fn own_environments(&self) -> Result<Vec<Environment>> {
-        let mut own = Vec::new();
+        let mut environments = Vec::new();
         let mut taken = Vec::new();
         let mut add = |flag: &str, made: &dyn Fn(&[String]) -> Result<Environment>| {
             let made = made(&taken).map_err(|error| usage_error!("{flag}: {error:#}"))?;
             taken.push(made.name.clone());
-            own.push(made);
+            environments.push(made);
             Ok::<(), anyhow::Error>(())
         };
         for command in &self.commands {
@@ -106,7 +106,7 @@ impl RunArgs {
                 Environment::elsewhere(command, probe, taken)
             })?;
         }
-        Ok(own)
+        Ok(environments)
     }
 
     fn is_to_output(&self) -> bool {
@@ -129,9 +129,9 @@ impl RunArgs {
     }
 
     fn sides(&self) -> Result<Sides> {
-        let own = self.own_environments()?;
-        if !own.is_empty() {
-            return Ok(Sides::Commands(self.environments.clone(), own));
+        let environments = self.own_environments()?;
+        if !environments.is_empty() {
+            return Ok(Sides::Commands(self.environments.clone(), environments));
         }
         match (&self.versus_probe, &self.tmpdir[..]) {
             (Some(probe), _) => Ok(Sides::Probe(probe.clone())),
@@ -264,7 +264,10 @@ fn check_gate(args: &RunArgs, study: Option<&Study>, plan: &StudyPlan) -> Result
             .iter()
             .any(|derived| derived.combination == Combination::Ratio),
         None => {
-            let mut asked = plan.planned.iter().filter(|own| own.role == Role::Asked);
+            let mut asked = plan
+                .planned
+                .iter()
+                .filter(|planned| planned.role == Role::Asked);
             asked.clone().count() > 1 && asked.any(|own| own.case.name.is_some())
         }
     };

@@ -251,7 +251,7 @@ impl TraceArgs {
             );
         }
         let by_section =
-            self.rows() == By::Section || self.budgets().any(|of| of.section.is_some());
+            self.rows() == By::Section || self.budgets().any(|budget| budget.section.is_some());
         if by_section && self.group != Grouping::Name {
             bail_usage!("sections need counts by process name: leave out --group");
         }

@@ -132,11 +132,11 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
         report.write(|screen, out| args.answer.write(&profile, None, screen, out))?;
     }
     let raced = elsewhere.map(|asked| asked.measure());
-    let found = raced.as_ref().and_then(|raced| raced.as_ref().ok());
+    let prediction = raced.as_ref().and_then(|raced| raced.as_ref().ok());
     if raced.is_some() && is_whole {
-        report.write(|screen, out| args.answer.write(&profile, found, screen, out))?;
-    } else if let Some(found) = found {
-        report.write(|screen, out| found.write(format, screen, out))?;
+        report.write(|screen, out| args.answer.write(&profile, prediction, screen, out))?;
+    } else if let Some(prediction) = prediction {
+        report.write(|screen, out| prediction.write(format, screen, out))?;
     }
     stored?;
     raced.transpose()?;
@@ -202,18 +202,24 @@ impl AnswerArgs {
             .iter()
             .map(|name| costs::read("--versus", name))
             .collect::<Result<Vec<_>>>()?;
-        let found = attribute(profile, here.as_ref(), &versus);
+        let attribution = attribute(profile, here.as_ref(), &versus);
         let (race, kernels) = match raced {
             Some(Elsewhere::Race(race)) => (Some(race), None),
             Some(Elsewhere::Kernels(kernels)) => (None, Some(kernels)),
             None => (None, None),
         };
         let json = WhyDocument {
-            found: &found,
+            found: &attribution,
             race,
             kernels,
         };
-        write_answer(&json, || why_document(profile, &found), format, screen, out)?;
+        write_answer(
+            &json,
+            || why_document(profile, &attribution),
+            format,
+            screen,
+            out,
+        )?;
         match raced {
             Some(raced) if format != Format::Json => raced.write(format, screen, out),
             _ => Ok(()),

@@ -198,8 +198,8 @@ pub fn explained(work: u64) -> KernelExplanation {
 }
 
 pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
-    fn own(of: &KernelExplanation) -> u64 {
-        of.functions[0].own
+    fn own(explanation: &KernelExplanation) -> u64 {
+        explanation.functions[0].own
     }
 
     let change = after.cast_signed() - before.cast_signed();

@@ -53,13 +53,14 @@ pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<V
 pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |pattern| {
         let name = pattern.text.as_str();
-        let found: Vec<&Operation> = catalogue.iter().filter(|o| leaf(&o.id) == name).collect();
-        if found.len() > 1 {
-            let ids = found.iter().map(|o| o.id.as_str()).join(", ");
+        let operations: Vec<&Operation> =
+            catalogue.iter().filter(|o| leaf(&o.id) == name).collect();
+        if operations.len() > 1 {
+            let ids = operations.iter().map(|o| o.id.as_str()).join(", ");
             bail!("'{name}' is ambiguous: {ids}: give an id, or '*.{name}' for all of them");
         }
-        if !found.is_empty() {
-            return Ok(found);
+        if !operations.is_empty() {
+            return Ok(operations);
         }
         let near = near(catalogue, name);
         if near.is_empty() && is_identifier(name) {
@@ -100,12 +101,12 @@ fn is_identifier(text: &str) -> bool {
 pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |pattern| {
         let part = pattern.text.to_ascii_lowercase();
-        let mut found: Vec<&Operation> = catalogue
+        let mut operations: Vec<&Operation> = catalogue
             .iter()
             .filter(|o| !part.is_empty() && o.id.contains(&part))
             .collect();
-        found.sort_by_key(|o| leaf(&o.id) != part);
-        Ok(found)
+        operations.sort_by_key(|o| leaf(&o.id) != part);
+        Ok(operations)
     })
 }
 
@@ -121,17 +122,18 @@ fn each<'a>(
     let mut chosen: Vec<&Operation> = Vec::new();
     for text in patterns {
         let pattern = Pattern::new(text)?;
-        let mut found: Vec<&Operation> = catalogue.iter().filter(|o| pattern.matches(o)).collect();
-        if found.is_empty() {
-            found = otherwise(&pattern)?;
+        let mut operations: Vec<&Operation> =
+            catalogue.iter().filter(|o| pattern.matches(o)).collect();
+        if operations.is_empty() {
+            operations = otherwise(&pattern)?;
         }
-        if found.is_empty() {
+        if operations.is_empty() {
             bail!(
                 "no operation matches '{text}'{}; 'syscost list' shows all",
                 hint(catalogue, text)
             );
         }
-        let new = found
+        let new = operations
             .into_iter()
             .filter(|o| !chosen.iter().any(|c| c.id == o.id));
         chosen.extend(new.collect::<Vec<_>>());
@@ -229,8 +231,8 @@ mod tests {
 
     fn found(find: Find, pattern: &str) -> Result<Vec<String>, String> {
         let all = catalogue();
-        let found = find(&all, &[pattern.to_string()]).map_err(|error| error.to_string())?;
-        Ok(found.iter().map(|o| o.id.clone()).collect())
+        let operations = find(&all, &[pattern.to_string()]).map_err(|error| error.to_string())?;
+        Ok(operations.iter().map(|o| o.id.clone()).collect())
     }
 
     fn finds(find: Find, pattern: &str, expected: &[&str]) {

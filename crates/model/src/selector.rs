@@ -269,8 +269,8 @@ mod tests {
             ("ioctl", 0x5413, Some("TIOCGWINSZ")),
             ("ioctl", 0xc0de, Some("0xc0de")),
         ] {
-            let found = selector(call).unwrap().operation(argument);
-            assert_eq!(found.as_deref(), expected, "{call} {argument}");
+            let actual = selector(call).unwrap().operation(argument);
+            assert_eq!(actual.as_deref(), expected, "{call} {argument}");
         }
         assert!(selector("read").is_none());
     }
@@ -290,8 +290,8 @@ mod tests {
             ("ioctl", "TCGETS", Some("TCGETS")),
             ("clone", "CLONE_VM|CLONE_THREAD|CLONE_FS", Some("thread")),
         ] {
-            let found = selector(call).unwrap().operation_of_symbols(symbols);
-            assert_eq!(found.as_deref(), expected, "{symbols}");
+            let actual = selector(call).unwrap().operation_of_symbols(symbols);
+            assert_eq!(actual.as_deref(), expected, "{symbols}");
         }
     }
 }

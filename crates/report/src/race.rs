@@ -15,30 +15,30 @@ use model::prose::{counted, some};
 use model::word;
 use std::collections::BTreeSet;
 
-pub fn race_document(found: &RaceFound) -> Document {
-    let mut blocks = vec![Block::Table(table(found)), Block::Notes(answers(found))];
+pub fn race_document(race: &RaceFound) -> Document {
+    let mut blocks = vec![Block::Table(table(race)), Block::Notes(answers(race))];
     blocks.extend(
-        cells::compared(found)
-            .filter_map(|versus| Some(Block::Table(cause::changed(found, versus)?))),
+        cells::compared(race)
+            .filter_map(|versus| Some(Block::Table(cause::changed(race, versus)?))),
     );
     Document {
         blocks,
-        records: records(found),
+        records: records(race),
     }
 }
 
-fn is_inside(found: &RaceFound) -> bool {
-    found.results.iter().any(|own| own.inside.is_some())
+fn is_inside(race: &RaceFound) -> bool {
+    race.results.iter().any(|result| result.inside.is_some())
 }
 
-fn table(found: &RaceFound) -> Table {
-    let is_inside = is_inside(found);
+fn table(race: &RaceFound) -> Table {
+    let is_inside = is_inside(race);
     let main = if is_inside {
         cells::net
     } else {
         |own: &RaceResult| Some(wall(own))
     };
-    let unit = TimeUnit::of(found.results.iter().filter_map(main).fold(0.0, f64::max));
+    let unit = TimeUnit::of(race.results.iter().filter_map(main).fold(0.0, f64::max));
     let time = |of: fn(&RaceResult) -> Option<f64>| {
         move |line: &Line| Cell::known(of(line.own), |seconds| unit.text(seconds))
     };
@@ -47,7 +47,7 @@ fn table(found: &RaceFound) -> Table {
     } else {
         ("command", ["wall", "time ratio"])
     };
-    let lines = lines(found);
+    let lines = lines(race);
     let mut columns = Columns::of(&lines).left(name, |line| row_name(line.own));
     if !is_inside {
         columns = columns.wrapping();
@@ -58,11 +58,14 @@ fn table(found: &RaceFound) -> Table {
         .right(&unit.title("start-up"), |line| {
             cells::start_up_cell(line.own, unit)
         })
-        .right(&unit.title("first"), time(|own| own.inside.as_ref()?.first))
+        .right(
+            &unit.title("first"),
+            time(|result| result.inside.as_ref()?.first),
+        )
         .expendable(3)
         .right(
             &unit.title("wall"),
-            time(|own| own.inside.as_ref().map(|_| wall(own))),
+            time(|outcome| outcome.inside.as_ref().map(|_| wall(outcome))),
         )
         .expendable(4)
         .right(&unit.title("min"), time(|own| outside(own, own.min)))
@@ -75,7 +78,7 @@ fn table(found: &RaceFound) -> Table {
         .expendable(2)
         .right(&unit.title("CPU"), time(cpu))
         .expendable(2)
-        .right("peak MB", |line| memory(found.least_memory_byte, line.own))
+        .right("peak MB", |line| memory(race.least_memory_byte, line.own))
         .expendable(3)
         .right("calls", |line| line.own.system_calls)
         .expendable(1)
@@ -83,66 +86,66 @@ fn table(found: &RaceFound) -> Table {
         .table()
         .without_empty();
     if is_inside {
-        table.titled(cut(&found.results[0].command, 2 * COMMAND))
+        table.titled(cut(&race.results[0].command, 2 * COMMAND))
     } else {
         table
     }
 }
 
-fn wall(own: &RaceResult) -> f64 {
-    own.trimmed_mean.unwrap_or(own.median)
+fn wall(result: &RaceResult) -> f64 {
+    result.trimmed_mean.unwrap_or(result.median)
 }
 
 /// Beside user and system time it would be their sum.
-fn cpu(own: &RaceResult) -> Option<f64> {
-    if let Some(inside) = &own.inside {
+fn cpu(result: &RaceResult) -> Option<f64> {
+    if let Some(inside) = &result.inside {
         return Some(inside.net_cpu?[0]);
     }
-    let sum: f64 = own.cpu_times.iter().sum();
-    if own.user.is_none() && !own.cpu_times.is_empty() {
-        Some(sum / own.cpu_times.len() as f64)
+    let sum: f64 = result.cpu_times.iter().sum();
+    if result.user.is_none() && !result.cpu_times.is_empty() {
+        Some(sum / result.cpu_times.len() as f64)
     } else {
         None
     }
 }
 
 /// Not shown of environments.
-fn outside(own: &RaceResult, value: f64) -> Option<f64> {
-    own.inside.is_none().then_some(value)
+fn outside(result: &RaceResult, value: f64) -> Option<f64> {
+    result.inside.is_none().then_some(value)
 }
 
-fn answers(found: &RaceFound) -> Vec<String> {
-    let mut lines: Vec<String> = cells::compared(found)
-        .map(|versus| answer(found, versus))
+fn answers(race: &RaceFound) -> Vec<String> {
+    let mut lines: Vec<String> = cells::compared(race)
+        .map(|versus| answer(race, versus))
         .collect();
-    lines.push(rounds(found));
-    if found.results.iter().any(|result| result.control) {
+    lines.push(rounds(race));
+    if race.results.iter().any(|result| result.control) {
         lines.push(CONTROL.to_string());
     }
-    lines.extend(cells::cautions(found));
-    lines.extend(found.results.iter().find_map(uncounted));
-    lines.extend(found.results.iter().filter_map(failures));
-    lines.extend(found.results.iter().filter_map(left));
-    lines.extend(found.results.iter().filter_map(changed_time));
+    lines.extend(cells::cautions(race));
+    lines.extend(race.results.iter().find_map(uncounted));
+    lines.extend(race.results.iter().filter_map(failures));
+    lines.extend(race.results.iter().filter_map(left));
+    lines.extend(race.results.iter().filter_map(changed_time));
     lines
 }
 
-fn rounds(found: &RaceFound) -> String {
-    let mut order = format!("{} in random order", counted(found.rounds, "round"));
-    if !found.complete {
+fn rounds(race: &RaceFound) -> String {
+    let mut order = format!("{} in random order", counted(race.rounds, "round"));
+    if !race.complete {
         order += ", then interrupted";
     }
-    if found.rounds < stats::FEWEST_TRIMMED {
+    if race.rounds < stats::FEWEST_TRIMMED {
         order += "; too few for an interval";
     }
-    let times = if is_inside(found) {
+    let times = if is_inside(race) {
         cells::WHAT
     } else {
         "wall: "
     };
     format!(
         "{order}; {}. {times}the mean without the highest and lowest fifth; ±: 95%.",
-        executions(found)
+        executions(race)
     )
 }
 
@@ -155,14 +158,14 @@ fn uncounted(result: &RaceResult) -> Option<String> {
 const CONTROL: &str = "(again): the baseline, run twice a round as a control: a difference no larger than the control's is not known.";
 
 /// `the command ran 376 times`
-fn executions(found: &RaceFound) -> String {
-    let names: BTreeSet<&str> = found.results.iter().map(|own| &*own.command).collect();
+fn executions(race: &RaceFound) -> String {
+    let names: BTreeSet<&str> = race.results.iter().map(|result| &*result.command).collect();
     let what = if names.len() == 1 {
         "the command"
     } else {
         "the commands"
     };
-    format!("{what} ran {}", counted(found.executions as usize, "time"))
+    format!("{what} ran {}", counted(race.executions as usize, "time"))
 }
 
 fn failures(result: &RaceResult) -> Option<String> {
@@ -176,9 +179,9 @@ fn failures(result: &RaceResult) -> Option<String> {
     ))
 }
 
-fn left(own: &RaceResult) -> Option<String> {
-    let names = some(&own.left_running, MOST_NAMED);
-    let name = cut(own.name(), COMMAND);
+fn left(result: &RaceResult) -> Option<String> {
+    let names = some(&result.left_running, MOST_NAMED);
+    let name = cut(result.name(), COMMAND);
     if names.is_empty() {
         return None;
     }
@@ -187,23 +190,23 @@ fn left(own: &RaceResult) -> Option<String> {
     ))
 }
 
-fn changed_time(own: &RaceResult) -> Option<String> {
-    let changed = own.changed?;
+fn changed_time(result: &RaceResult) -> Option<String> {
+    let changed = result.changed?;
     let unit = TimeUnit::of(changed.before.max(changed.after));
     let (before, after) = (unit.text(changed.before), unit.with_name(changed.after));
     let rounds = counted(changed.rounds, "round");
     Some(format!(
         "{} changed: {before} in the first {rounds}, then {after}. Its mean describes neither; --warmup {} leaves the first out.",
-        cut(own.name(), COMMAND),
+        cut(result.name(), COMMAND),
         changed.rounds + 1
     ))
 }
 
-fn answer(found: &RaceFound, versus: &Versus) -> String {
+fn answer(race: &RaceFound, versus: &Versus) -> String {
     let Some(wall) = &versus.wall else {
-        return cells::no_ratio(found, versus);
+        return cells::no_ratio(race, versus);
     };
-    let mut text = in_wall_time(found, versus, wall);
+    let mut text = in_wall_time(race, versus, wall);
     if let Some(cpu) = versus.cpu
         && cpu.mark.is_change()
         && !wall.mark.is_change()
@@ -213,8 +216,8 @@ fn answer(found: &RaceFound, versus: &Versus) -> String {
     text + &cause::sentence(versus)
 }
 
-fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
-    let (head, base) = (label(found, versus.head), label(found, versus.base));
+fn in_wall_time(race: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
+    let (head, base) = (label(race, versus.head), label(race, versus.base));
     if wall.mark.is_better() {
         let width = (1.0 / wall.low - 1.0 / wall.high) / 2.0;
         let times = times(1.0 / wall.ratio, width);
@@ -225,10 +228,10 @@ fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
         return format!("{head}: takes {times} times as long as {base}.");
     }
     if wall.mark == Mark::Equal {
-        let margin = row::share(found.margin);
+        let margin = row::share(race.margin);
         return format!("{head}: takes as long as {base}, within {margin}.");
     }
-    match withheld(found, versus, wall) {
+    match withheld(race, versus, wall) {
         Some(control) => format!(
             "{head}: not known: {base} against itself takes {} times as long.",
             range(&control)
@@ -241,9 +244,9 @@ fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
 }
 
 /// The control's ratio, where the rounds alone would show a difference.
-fn withheld(found: &RaceFound, versus: &Versus, wall: &Ratio) -> Option<Ratio> {
-    let is_apart = wall.low > 1.0 + found.margin || wall.high < 1.0 / (1.0 + found.margin);
-    let control = cells::control_of(found, versus)?.wall;
+fn withheld(race: &RaceFound, versus: &Versus, wall: &Ratio) -> Option<Ratio> {
+    let is_apart = wall.low > 1.0 + race.margin || wall.high < 1.0 / (1.0 + race.margin);
+    let control = cells::control_of(race, versus)?.wall;
     if !is_apart {
         return None;
     }
@@ -265,8 +268,8 @@ fn times(value: f64, error: f64) -> String {
 }
 
 /// Named as in the CSV of hyperfine.
-fn records(found: &RaceFound) -> Records {
-    let lines = lines(found);
+fn records(race: &RaceFound) -> Records {
+    let lines = lines(race);
     let columns = Columns::of(&lines)
         .field("command", |line| &line.own.command)
         .field("role", Line::role)

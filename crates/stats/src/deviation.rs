@@ -58,7 +58,7 @@ impl Deviation {
     /// This, which was expected, and what `values` (one or more) show, by their degrees of freedom (Smyth, Linear models and empirical
     /// Bayes methods, 2004); of values that scatter far more than was expected, what they show.
     pub(super) fn moderated(self, values: &[f64]) -> Deviation {
-        let own = Deviation::known(values).filter(|own| own.sd > SURPRISE * self.sd);
+        let own = Deviation::known(values).filter(|deviation| deviation.sd > SURPRISE * self.sd);
         own.unwrap_or_else(|| {
             let degrees = self.degrees + values.len() as f64 - 1.0;
             let variance = (self.degrees * self.sd.powi(2) + moments(values).1) / degrees;

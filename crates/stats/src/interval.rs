@@ -88,19 +88,19 @@ impl Quantity {
         let Quantity {
             value,
             low_high,
-            unit: own,
+            unit: measure,
         } = self;
-        (own == unit).then_some(Ranged { value, low_high })
+        (measure == unit).then_some(Ranged { value, low_high })
     }
 
     /// Times by size, then counts by size, then what is not known.
     pub fn ascending(a: Option<Quantity>, b: Option<Quantity>) -> Ordering {
         fn place(quantity: Option<Quantity>) -> (bool, Unit) {
-            quantity.map_or((true, Unit::default()), |own| (false, own.unit))
+            quantity.map_or((true, Unit::default()), |amount| (false, amount.unit))
         }
 
         fn value(quantity: Option<Quantity>) -> f64 {
-            quantity.map_or(0.0, |own| own.value)
+            quantity.map_or(0.0, |amount| amount.value)
         }
 
         place(a).cmp(&place(b)).then(value(a).total_cmp(&value(b)))

@@ -161,13 +161,13 @@ pub mod tests {
     }
 
     /// A value that is known as well as its least error allows.
-    pub fn expect(found: Option<Ranged>, value: f64) {
-        let found = found.unwrap();
-        let (low, high) = found.low_high.unwrap();
+    pub fn expect(ranged: Option<Ranged>, value: f64) {
+        let ranged = ranged.unwrap();
+        let (low, high) = ranged.low_high.unwrap();
         let near = |number: f64, most: f64| (number - value).abs() < most;
         assert!(
-            near(found.value, 1e-9) && near(low, 1e-4) && near(high, 1e-4),
-            "{found:?}"
+            near(ranged.value, 1e-9) && near(low, 1e-4) && near(high, 1e-4),
+            "{ranged:?}"
         );
     }
 

@@ -23,7 +23,7 @@ pub fn net_ratio(a: WithLoop, b: WithLoop) -> Option<Ranged> {
         .zip(b.nets())
         .map(|(a, b)| Some(ratio(a, b)?.ln()))
         .collect();
-    let low_high = over_launches(of_launches?).and_then(|found| found.exp().low_high);
+    let low_high = over_launches(of_launches?).and_then(|ranged| ranged.exp().low_high);
     Some(Ranged {
         value,
         low_high: low_high.map(|(low, high)| (low.min(value), high.max(value))),

@@ -68,12 +68,12 @@ mod tests {
 
     #[test]
     fn the_interval_is_that_of_the_pairs_and_the_range_that_of_another_calibration() {
-        let found =
+        let overhead =
             Overhead::from_differences((1..=12).map(|i| 100.0 + f64::from(i)).collect()).unwrap();
-        assert_eq!(found.ns, 106.5);
+        assert_eq!(overhead.ns, 106.5);
         // The third of each end: 103 and 110.
-        assert_eq!((found.low, found.high), (103.0, 110.0));
-        let [low, high] = found.range();
+        assert_eq!((overhead.low, overhead.high), (103.0, 110.0));
+        let [low, high] = overhead.range();
         assert!(
             (low - (106.5 - 42.6f64.hypot(3.5))).abs() < 1e-9
                 && (high - (106.5 + 42.6f64.hypot(3.5))).abs() < 1e-9

@@ -94,9 +94,9 @@ mod tests {
             (0.025, 1e6, 1.959966),
         ];
         for (tail, degrees, t) in table {
-            let found = quantile(tail, degrees);
-            assert!((found - t).abs() < 2e-6, "{tail} {degrees}: {found}");
-            assert!((upper_tail(found, degrees) - tail).abs() < 1e-9);
+            let actual = quantile(tail, degrees);
+            assert!((actual - t).abs() < 2e-6, "{tail} {degrees}: {actual}");
+            assert!((upper_tail(actual, degrees) - tail).abs() < 1e-9);
         }
     }
 

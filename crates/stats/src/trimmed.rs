@@ -89,13 +89,13 @@ fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
 
 /// The same, with the error by which another such ratio differs from it: that has an error as large.
 pub fn next_trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
-    let found = trimmed_ratio(new, base)?;
+    let ratio = trimmed_ratio(new, base)?;
     Some(BetweenRuns {
         error: Deviation {
-            sd: found.error.sd * SQRT_2,
-            ..found.error
+            sd: ratio.error.sd * SQRT_2,
+            ..ratio.error
         },
-        ..found
+        ..ratio
     })
 }
 
@@ -151,9 +151,9 @@ mod tests {
                         (net, speed + 0.02 * normal(random))
                     })
                     .unzip();
-                let found = trimmed_ratio(&new, &base);
-                found.is_some_and(|found| {
-                    (found.log_ratio - truth.ln()).abs() <= found.error.half_width()
+                let estimate = trimmed_ratio(&new, &base);
+                estimate.is_some_and(|ratio| {
+                    (ratio.log_ratio - truth.ln()).abs() <= ratio.error.half_width()
                 })
             });
             assert!(

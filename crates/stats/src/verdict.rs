@@ -23,7 +23,7 @@ pub fn findings(ratios: &[BetweenRuns], margin: f64) -> Vec<Finding> {
         discoveries(&ratios.iter().map(p).collect::<Vec<f64>>(), LEVEL)
     };
     let differ = family(&BetweenRuns::p_differs);
-    let same = family(&|found| found.p_same(margin));
+    let same = family(&|ratio| ratio.p_same(margin));
     let holds = differ.into_iter().zip(same);
     ratios
         .iter()
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn nothing_is_concluded_that_the_control_does_not_show() {
         let (equal, apart, wide) = (ratio(0.0, 0.002), ratio(0.2, 0.01), ratio(0.0, 0.1));
-        for (own, control, expected) in [
+        for (estimate, control, expected) in [
             (ratio(0.1, 0.01), equal, Finding::More),
             (ratio(-0.1, 0.01), equal, Finding::Less),
             (ratio(0.0, 0.002), equal, Finding::Equal),
@@ -102,7 +102,11 @@ mod tests {
             (ratio(0.0, 0.002), wide, Finding::NotKnown),
             (ratio(1.2, 0.01), wide, Finding::More),
         ] {
-            assert_eq!(finding(own, control), expected, "{own:?} {control:?}");
+            assert_eq!(
+                finding(estimate, control),
+                expected,
+                "{estimate:?} {control:?}"
+            );
         }
     }
 
@@ -115,8 +119,8 @@ mod tests {
                 let rounds = (0..10).map(|_| shift + 0.01 * normal(random)).collect();
                 trimmed(rounds).unwrap().as_log_ratio()
             };
-            let (own, control) = (arm(), arm());
-            matches!(finding(own, control), Finding::Less | Finding::More)
+            let (ratio, control) = (arm(), arm());
+            matches!(finding(ratio, control), Finding::Less | Finding::More)
         });
         assert!(wrong < 0.2, "{wrong}, where rounds alone say 0.9");
     }

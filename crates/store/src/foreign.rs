@@ -78,8 +78,8 @@ mod tests {
             ("PERFILE2\u{0}h", "'perf record', which is not read: record"),
             ("call,calls\nread,3\n", "CSV, which is not read: name"),
         ] {
-            let found = described(text.as_bytes()).unwrap();
-            assert!(found.contains(expected), "{text}: {found}");
+            let actual = described(text.as_bytes()).unwrap();
+            assert!(actual.contains(expected), "{text}: {actual}");
         }
         assert!(described(b"hello world\n").is_some());
         assert_eq!(

@@ -143,10 +143,9 @@ fn upgrade(profile: &mut Profile, calls: &mut [Call]) -> Checked {
             .runnable_ns
             .map(|ns| ns.saturating_add(count.woken_ns.unwrap_or(0)));
     }
-    profile
-        .stacks
-        .iter_mut()
-        .try_for_each(|own| until_woken("stacks.woken_ns", &mut own.blocked_ns, own.woken_ns))?;
+    profile.stacks.iter_mut().try_for_each(|stack| {
+        until_woken("stacks.woken_ns", &mut stack.blocked_ns, stack.woken_ns)
+    })?;
     profile
         .slowest
         .iter_mut()

@@ -33,9 +33,9 @@ impl Claim {
     /// the name.
     pub fn look(&mut self) {
         let Some(name) = &self.name else { return };
-        let Some(own) = &self.own else {
+        let Some(unix) = &self.own else {
             match UnixDatagram::bind_addr(name) {
-                Ok(own) => self.own = own.set_nonblocking(true).is_ok().then_some(own),
+                Ok(unix) => self.own = unix.set_nonblocking(true).is_ok().then_some(unix),
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {
                     self.met = true;
                     call(name);
@@ -44,7 +44,7 @@ impl Claim {
             }
             return;
         };
-        self.met |= own.recv(&mut [0]).is_ok();
+        self.met |= unix.recv(&mut [0]).is_ok();
     }
 }
 

@@ -81,11 +81,11 @@ mod tests {
         while !stopped() {
             std::thread::yield_now();
         }
-        let found = (
+        let actual = (
             Status::of(named.id()).number("Tgid"),
             proc_stat::text(named.id()).is_empty(),
         );
         named.kill().and_then(|()| named.wait()).unwrap();
-        assert_eq!(found, (Some(named.id()), false));
+        assert_eq!(actual, (Some(named.id()), false));
     }
 }

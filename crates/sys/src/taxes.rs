@@ -217,12 +217,12 @@ mod tests {
     #[test]
     fn what_files_tell_of_is_found() {
         for (files, expected) in ROWS {
-            let found = taxes(&tree(files).1);
-            let found: Vec<(&str, &str)> = found
+            let actual = taxes(&tree(files).1);
+            let actual: Vec<(&str, &str)> = actual
                 .iter()
                 .map(|tax| (tax.kind.as_str(), tax.detail.as_str()))
                 .collect();
-            assert_eq!(found, *expected, "{files:?}");
+            assert_eq!(actual, *expected, "{files:?}");
         }
     }
 }

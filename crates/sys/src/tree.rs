@@ -45,18 +45,18 @@ pub fn peak_rss_kib(root: u32) -> u64 {
 }
 
 fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
-    let mut found = BTreeSet::from([root]);
+    let mut btreeset = BTreeSet::from([root]);
     loop {
-        let before = found.len();
-        found.extend(
+        let before = btreeset.len();
+        btreeset.extend(
             parents
                 .iter()
-                .filter(|(_, parent)| found.contains(parent))
+                .filter(|(_, parent)| btreeset.contains(parent))
                 .map(|(pid, _)| *pid)
                 .collect::<Vec<_>>(),
         );
-        if found.len() == before {
-            return found.into_iter().collect();
+        if btreeset.len() == before {
+            return btreeset.into_iter().collect();
         }
     }
 }

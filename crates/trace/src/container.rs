@@ -77,16 +77,20 @@ fn is_id(text: &str) -> bool {
 
 fn by_id(groups: &Hierarchies, asked: &str, id: &str) -> Result<Option<PathBuf>> {
     let id = id.replace('-', "").to_ascii_lowercase();
-    let mut found = groups.search(|name| has_id(name, &id))?;
-    if found.len() > 1 {
-        let names: Vec<String> = found.iter().take(4).map(|path| groups.name(path)).collect();
+    let mut search = groups.search(|name| has_id(name, &id))?;
+    if search.len() > 1 {
+        let names: Vec<String> = search
+            .iter()
+            .take(4)
+            .map(|path| groups.name(path))
+            .collect();
         bail!(
             "--container {asked}: {} groups could be meant ({}): name one with --cgroup",
-            found.len(),
+            search.len(),
             names.join(", ")
         );
     }
-    Ok(found.pop())
+    Ok(search.pop())
 }
 
 /// `id` may be only the beginning. Helpers of managers (conmon) and mount units have groups with the ID, too.
@@ -146,8 +150,8 @@ mod tests {
             UNIFIED,
             &[&format!("/sys/fs/cgroup{pod}/cri-containerd-{ID}.scope")],
         );
-        let found = find(&machine, "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", &nobody).unwrap();
-        assert_eq!(found, PathBuf::from(format!("/sys/fs/cgroup{pod}")));
+        let actual = find(&machine, "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", &nobody).unwrap();
+        assert_eq!(actual, PathBuf::from(format!("/sys/fs/cgroup{pod}")));
     }
 
     #[test]

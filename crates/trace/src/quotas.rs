@@ -45,7 +45,7 @@ impl Quotas {
             })
         });
         since
-            .filter(|own| own.throttled > 0)
+            .filter(|limits| limits.throttled > 0)
             .max_by_key(|own| own.throttled)
     }
 }
@@ -152,9 +152,12 @@ mod tests {
             counts(10, 3);
             assert!(quotas.throttled().is_none() && groups(machine.path(), 6).is_empty());
             counts(30, 22);
-            let found = quotas.throttled().unwrap();
+            let limits = quotas.throttled().unwrap();
             let quota = at(group).join(file).display().to_string();
-            assert_eq!((found.by, found.periods, found.throttled), (quota, 20, 19));
+            assert_eq!(
+                (limits.by, limits.periods, limits.throttled),
+                (quota, 20, 19)
+            );
         }
     }
 }

@@ -366,11 +366,11 @@ mod tests {
         let file = directory.path().join("tool");
         std::fs::write(&file, "").unwrap();
         let path = env::join_paths([Path::new("/nowhere"), directory.path()]).unwrap();
-        let found = || find(OsStr::new("tool"), Some(&path));
+        let actual = || find(OsStr::new("tool"), Some(&path));
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert_eq!(found(), Err(Errno::EACCES));
+        assert_eq!(actual(), Err(Errno::EACCES));
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(found(), Ok(file));
+        assert_eq!(actual(), Ok(file));
         assert_eq!(
             find(OsStr::new("no-such-tool"), Some(&path)),
             Err(Errno::ENOENT)

@@ -161,7 +161,10 @@ fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Opti
             .sum::<f64>()
             / calls.max(1) as f64
     };
-    let means = (mean(|own| own.here_ns), mean(|own| own.there_ns));
+    let means = (
+        mean(|difference| difference.here_ns),
+        mean(|own| own.there_ns),
+    );
     Some(Change {
         unit: most.unit.clone(),
         ..change(name, calls, means)

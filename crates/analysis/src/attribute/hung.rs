@@ -64,9 +64,9 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
         }
     }
     let mut found: Vec<Hung> = found.into_values().collect();
-    found.sort_by_key(|own| {
-        let rank = (own.cycle.is_empty(), !own.lock);
-        (rank, std::cmp::Reverse(own.threads.len()))
+    found.sort_by_key(|hangs| {
+        let rank = (hangs.cycle.is_empty(), !hangs.lock);
+        (rank, std::cmp::Reverse(hangs.threads.len()))
     });
     found
 }

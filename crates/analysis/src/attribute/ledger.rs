@@ -110,14 +110,14 @@ pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
     let left_out = left_out.cloned().unwrap_or_default();
     let began = profile.usage.processes.zip(profile.usage.threads);
     let began = began.map_or(0, |(processes, threads)| processes.saturating_add(threads));
-    let own = without(all, &profile.threads, &left_out);
-    let mut parts = blocked(profile, &left_out, s(own.blocked_ns));
-    parts.push(part(State::Runnable, s(own.runnable_ns)));
-    parts.extend(on_cpu(profile, time, s(own.ran_ns)));
+    let thread_time = without(all, &profile.threads, &left_out);
+    let mut parts = blocked(profile, &left_out, s(thread_time.blocked_ns));
+    parts.push(part(State::Runnable, s(thread_time.runnable_ns)));
+    parts.extend(on_cpu(profile, time, s(thread_time.ran_ns)));
     parts.retain(|part| part.seconds > 0.0);
     sort(&mut parts);
     Some(Ledger {
-        thread_s: s(own.all_ns()),
+        thread_s: s(thread_time.all_ns()),
         all_s: s(all.all_ns()),
         busy: known - idle.len(),
         idle: idle.len(),
@@ -177,7 +177,7 @@ fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
     let classes = profile.totals(By::Class);
     let all = profile.all_calls().calls;
     let objects = profile.objects.iter();
-    let paths = objects.filter(|own| own.kind == ObjectKind::Path && !own.name.is_empty());
+    let paths = objects.filter(|object| object.kind == ObjectKind::Path && !object.name.is_empty());
     let mut all: Vec<(bool, String)> = calls
         .iter()
         .map(|call| {
@@ -291,7 +291,7 @@ fn whoever_ended(sums: BTreeMap<(State, LedgerWait), (f64, u64)>) -> Vec<LedgerP
 fn described(profile: &Profile, wait: &WaitCount, state: State) -> LedgerWait {
     let clients = wait.on.iter().flat_map(|on| {
         let own = profile.requests.iter();
-        own.filter(|own| own.process == wait.process && own.on.as_ref() == Some(on))
+        own.filter(|requests| requests.process == wait.process && requests.on.as_ref() == Some(on))
     });
     LedgerWait {
         process: wait.process.clone(),

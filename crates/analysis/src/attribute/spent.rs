@@ -86,7 +86,7 @@ pub fn spent(profile: &Profile) -> Spent {
     let mut parts = on_cpu(profile, accounted_s);
     let cpu_s = accounted_s.map(|_| parts.iter().filter_map(|part| part.cpu_s).sum());
     let outside = profile.usage.outside.as_ref();
-    let mut found = Spent {
+    let mut time_spent = Spent {
         cpu_s,
         samples: profile.samples().or(outside.map(|outside| outside.samples)),
         ..Spent::default()
@@ -107,15 +107,18 @@ pub fn spent(profile: &Profile) -> Spent {
         });
         stops::charge(&mut parts, profile);
         parts.retain(|part| part.wall_s > Some(NOTHING * wall_s));
-        (found.wall_s, found.on_cpus_s) = (Some(wall_s), on_cpus_s);
+        (time_spent.wall_s, time_spent.on_cpus_s) = (Some(wall_s), on_cpus_s);
     }
     if let Some((wall_s, logged)) = logged(profile)
-        && found.whole_s().is_none()
+        && time_spent.whole_s().is_none()
     {
-        (found.wall_s, parts) = (Some(wall_s), logged);
+        (time_spent.wall_s, parts) = (Some(wall_s), logged);
     }
     parts.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()));
-    Spent { parts, ..found }
+    Spent {
+        parts,
+        ..time_spent
+    }
 }
 
 fn part(kind: PartKind) -> Part {
@@ -244,7 +247,7 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
             let outside = usage.outside.iter();
             let names = outside
                 .flat_map(|outside| &outside.functions)
-                .map(|own| &own.name);
+                .map(|function| &function.name);
             // Without symbols there are addresses only.
             names.filter(|name| !name.contains("0x")).cloned().collect()
         }
@@ -431,11 +434,11 @@ mod tests {
     }
 
     fn parts(profile: &Profile) -> Vec<(PartKind, f64)> {
-        let found = spent(profile);
-        let sum: f64 = found.parts.iter().map(Part::seconds).sum();
-        let whole_s = found.whole_s().unwrap_or(sum);
-        assert!((sum / whole_s - 1.0).abs() < 0.01, "{found:?}");
-        found
+        let time_spent = spent(profile);
+        let sum: f64 = time_spent.parts.iter().map(Part::seconds).sum();
+        let whole_s = time_spent.whole_s().unwrap_or(sum);
+        assert!((sum / whole_s - 1.0).abs() < 0.01, "{time_spent:?}");
+        time_spent
             .parts
             .iter()
             .map(|part| (part.kind, (part.seconds() * 1e9).round()))
@@ -469,8 +472,8 @@ mod tests {
         // No more is on a CPU than is left of the wall time.
         let full = parts(&of(one_thread(700, 200, 100), calls()));
         assert_eq!(full.iter().map(|(_, ns)| ns).sum::<f64>(), 700.0);
-        let found = spent(&short);
-        assert!(found.parts[2].what == ["read", "fsync"] && found.parallel_s().is_none());
+        let time_spent = spent(&short);
+        assert!(time_spent.parts[2].what == ["read", "fsync"] && time_spent.parallel_s().is_none());
         assert_eq!(parts(&of(Usage::default(), calls())), [(Calls, 140.0)]);
     }
 
@@ -517,21 +520,21 @@ mod tests {
 
         let expected = [(All, 13e6), (Rest, 5e6), (Tracer, 2e6)];
         assert_eq!(parts(&stopped(2000.0)), expected);
-        let mut found = parts(&long(stopped(200_000.0)));
-        found.sort_by_key(|(kind, _)| format!("{kind:?}"));
+        let mut actual = parts(&long(stopped(200_000.0)));
+        actual.sort_by_key(|(kind, _)| format!("{kind:?}"));
         let expected = [
             (AllSystem, 8e8),
             (Rest, 5e8),
             (Tracer, 2e8),
             (UserMode, 5e8),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(actual, expected);
         // Nothing is left that could be told from the stops.
         let hidden = long(stopped(500_000.0));
         assert_eq!(parts(&hidden), [(Stops, 1.5e9), (UserMode, 5e8)]);
-        let found = spent(&hidden);
+        let actual = spent(&hidden);
         assert_eq!(
-            (found.parts[0].cpu_s, found.untraced_s(0.0)),
+            (actual.parts[0].cpu_s, actual.untraced_s(0.0)),
             (Some(0.8), Some(0.5))
         );
     }
@@ -559,8 +562,8 @@ mod tests {
             (Rest, 10.0),
         ];
         assert_eq!(parts(&profile), expected);
-        let found = spent(&profile);
-        let [cpu_s, parallel_s] = [found.cpu_s, found.parallel_s()].map(Option::unwrap);
+        let time_spent = spent(&profile);
+        let [cpu_s, parallel_s] = [time_spent.cpu_s, time_spent.parallel_s()].map(Option::unwrap);
         assert!((cpu_s - 8e-7).abs() < 1e-12 && (parallel_s - 2e-7).abs() < 1e-12);
     }
 }

@@ -30,27 +30,27 @@ pub struct Wait {
 pub fn waited(profile: &Profile) -> Vec<Wait> {
     let alone = profile.usage.has_one_thread();
     let mut found: BTreeMap<_, Wait> = BTreeMap::new();
-    for of in &profile.waits {
-        let reason = reason(of);
+    for wait in &profile.waits {
+        let reason = reason(wait);
         // A device or a timer ends these waits, in the name of whatever it interrupts.
         let by = if matches!(reason, Reason::Disk | Reason::Timer | Reason::Terminal) {
             None
         } else {
-            of.by.as_deref()
+            wait.by.as_deref()
         };
-        let on = of.on.as_deref().and_then(|on| named(on, by.is_some()));
+        let on = wait.on.as_deref().and_then(|on| named(on, by.is_some()));
         let own = found
-            .entry((reason, of.call.as_str(), on.clone(), by))
+            .entry((reason, wait.call.as_str(), on.clone(), by))
             .or_insert_with(|| Wait {
                 reason,
-                call: of.call.clone(),
+                call: wait.call.clone(),
                 on,
                 by: by.map(str::to_string),
                 blocked_s: 0.0,
                 stalled_s: Some(0.0),
             });
-        let stalled_s = of.stalled_ns.or(alone.then_some(of.blocked_ns)).map(s);
-        own.blocked_s += s(of.blocked_ns);
+        let stalled_s = wait.stalled_ns.or(alone.then_some(wait.blocked_ns)).map(s);
+        own.blocked_s += s(wait.blocked_ns);
         own.stalled_s = own.stalled_s.zip(stalled_s).map(|(sum, more)| sum + more);
     }
     let mut found: Vec<Wait> = found.into_values().collect();
@@ -91,19 +91,19 @@ mod tests {
                 ..WaitCount::default()
             })
             .to_vec();
-        let found = waited(&Profile {
+        let actual = waited(&Profile {
             waits,
             ..Profile::default()
         });
-        let found: Vec<_> = found
+        let actual: Vec<_> = actual
             .iter()
-            .map(|own| (own.on.as_deref(), own.by.as_deref(), own.blocked_s))
+            .map(|wait| (wait.on.as_deref(), wait.by.as_deref(), wait.blocked_s))
             .collect();
-        assert_eq!(found[0], (None, Some("sort"), 2.0));
+        assert_eq!(actual[0], (None, Some("sort"), 2.0));
         assert!(
-            found.contains(&(Some("a pipe"), None, 1.0))
-                && found.contains(&(Some("/a:[b"), None, 1.0)),
-            "{found:?}"
+            actual.contains(&(Some("a pipe"), None, 1.0))
+                && actual.contains(&(Some("/a:[b"), None, 1.0)),
+            "{actual:?}"
         );
     }
 }

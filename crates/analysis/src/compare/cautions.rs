@@ -186,7 +186,7 @@ const ENVIRONMENT_FACTS: [EnvironmentFact; 2] = [
 fn environments(infos: &[&ColumnInfo]) -> Vec<Caution> {
     let names: IndexSet<&String> = infos
         .iter()
-        .flat_map(|info| info.environments.iter().map(|own| &own.name))
+        .flat_map(|info| info.environments.iter().map(|facts| &facts.name))
         .collect();
     let mut found = Vec::new();
     for name in names {

@@ -118,7 +118,7 @@ impl Gate {
             Some(Work::Different(difference)) => match self.other_work(difference) {
                 // Within one run, there is a ratio all the same.
                 Found::NotJudged { .. } if ratio.is_ok() => self.by_cost(ratio),
-                found => found,
+                findings => findings,
             },
             Some(Work::Unknown) if self.entries.is_some() => match self.by_cost(ratio) {
                 grown @ Found::Grown { .. } => grown,
@@ -164,8 +164,8 @@ impl Gate {
     }
 }
 
-fn both<'a>(own: Option<&'a Cell>, base: Option<&'a Cell>) -> Option<(&'a Cell, &'a Cell)> {
-    own.zip(base)
+fn both<'a>(cell: Option<&'a Cell>, base: Option<&'a Cell>) -> Option<(&'a Cell, &'a Cell)> {
+    cell.zip(base)
         .filter(|(own, base)| own.figure.is_ok() && base.figure.is_ok())
 }
 
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn a_limit_may_lie_within_the_interval() {
-        let found = of(LIMIT, 130_000);
-        assert!(matches!(found, Found::Grown { low, .. } if low > 1.1));
+        let findings = of(LIMIT, 130_000);
+        assert!(matches!(findings, Found::Grown { low, .. } if low > 1.1));
         assert!(matches!(of(LIMIT, 110_500), Found::Unclear { .. }));
         assert_eq!(of(MORE, 130_000), Found::Passed);
     }
@@ -221,12 +221,12 @@ mod tests {
             Found::NotJudged { reason }
         }
 
-        let of = RatioOf::Instructions { difference: 0.0 };
+        let ratio_of = RatioOf::Instructions { difference: 0.0 };
         let same = Ratio {
             ratio: 1.0,
             low: 0.99,
             high: 1.01,
-            of,
+            of: ratio_of,
             mark: Mark::Equal,
         };
         let unknown = |gate: Gate| gate.found(Some(Work::Unknown), Ok(&same));

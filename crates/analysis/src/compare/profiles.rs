@@ -347,12 +347,12 @@ impl ProfileRow {
 
     /// Each count of the column with the baseline's.
     fn pairs(&self, column: usize, baseline: usize) -> Vec<(CountKind, Span, Span)> {
-        let (own, base) = (self.counts[column], self.counts[baseline]);
+        let (span, base) = (self.counts[column], self.counts[baseline]);
         let mut pairs = vec![
-            (CountKind::Calls, own.calls, base.calls),
-            (CountKind::Errors, own.errors, base.errors),
+            (CountKind::Calls, span.calls, base.calls),
+            (CountKind::Errors, span.errors, base.errors),
         ];
-        let bytes = own.bytes.zip(base.bytes);
+        let bytes = span.bytes.zip(base.bytes);
         pairs.extend(bytes.map(|(own, base)| (CountKind::Bytes, own, base)));
         pairs
     }
@@ -360,15 +360,23 @@ impl ProfileRow {
     fn found(&self, column: usize, baseline: usize, limit: f64) -> ProfileFound {
         let all = self.pairs(column, baseline);
         let over = |value: u64, base: Span| value as f64 > base.allowed(limit);
-        if let Some((of, own, base)) = all
+        if let Some((count_kind, span, base)) = all
             .iter()
             .copied()
             .find(|(_, own, base)| over(own.least, *base))
         {
-            return ProfileFound::Grown { of, own, base };
+            return ProfileFound::Grown {
+                of: count_kind,
+                own: span,
+                base,
+            };
         }
         match all.into_iter().find(|(_, own, base)| over(own.most, *base)) {
-            Some((of, own, base)) => ProfileFound::Unclear { of, own, base },
+            Some((count_kind, span, base)) => ProfileFound::Unclear {
+                of: count_kind,
+                own: span,
+                base,
+            },
             None => ProfileFound::Passed,
         }
     }

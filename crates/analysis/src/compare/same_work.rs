@@ -17,13 +17,13 @@ pub enum Work {
 }
 
 pub fn work(cell: &Cell, base: &Cell) -> Work {
-    let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else {
+    let (Some(entries), Some(theirs)) = (&cell.entries, &base.entries) else {
         return Work::Unknown;
     };
-    if is_same(own, theirs) {
+    if is_same(entries, theirs) {
         Work::Same
     } else {
-        Work::Different(difference(own, theirs))
+        Work::Different(difference(entries, theirs))
     }
 }
 
@@ -47,7 +47,7 @@ pub fn is_same(a: &Entries, b: &Entries) -> bool {
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| equal(*a, *b))
 }
 
-fn difference(own: &Entries, base: &Entries) -> Difference {
+fn difference(entries: &Entries, base: &Entries) -> Difference {
     fn unlike(a: &Entries, b: &Entries) -> Entries {
         let kept = a
             .iter()
@@ -57,8 +57,8 @@ fn difference(own: &Entries, base: &Entries) -> Difference {
     }
 
     Difference {
-        own: unlike(own, base),
-        base: unlike(base, own),
+        own: unlike(entries, base),
+        base: unlike(base, entries),
     }
 }
 

@@ -132,12 +132,12 @@ mod tests {
             entries: None,
             scale: None,
         }];
-        let mut found = within(&column, &Options::default());
-        assert_eq!([found.label(0), found.label(1)], ["base", "head"]);
-        found.gate(&gate);
+        let mut comparison = within(&column, &Options::default());
+        assert_eq!([comparison.label(0), comparison.label(1)], ["base", "head"]);
+        comparison.gate(&gate);
         (
-            found.rows[0].verdicts[1].mark(),
-            found.gate.unwrap().rows[0].found.clone(),
+            comparison.rows[0].verdicts[1].mark(),
+            comparison.gate.unwrap().rows[0].found.clone(),
         )
     }
 
@@ -148,12 +148,12 @@ mod tests {
             entries: None,
         };
         let (slower, same) = ((1.2, 1.1, 1.3), (1.0, 0.98, 1.02));
-        let (mark, found) = judged(slower, 10.0, over);
+        let (mark, findings) = judged(slower, 10.0, over);
         assert_eq!(mark, Some(Mark::Slower));
-        assert!(matches!(found, Found::Grown { .. }));
-        let found = judged(slower, 9.0, over).1;
+        assert!(matches!(findings, Found::Grown { .. }));
+        let findings = judged(slower, 9.0, over).1;
         assert!(
-            matches!(found, Found::Grown { .. }),
+            matches!(findings, Found::Grown { .. }),
             "fewer entries, more time"
         );
         let unclear = (Some(Mark::NotKnown), Found::Passed);

@@ -205,9 +205,13 @@ mod tests {
             (latency.slow, latency.preempted, latency.interrupted),
             (1000, Some(9), Some(980))
         );
-        let own = latency.rest.unwrap();
+        let percentiles = latency.rest.unwrap();
         assert_eq!(
-            (own.calls, ns(own.p99_9), ns(own.max)),
+            (
+                percentiles.calls,
+                ns(percentiles.p99_9),
+                ns(percentiles.max)
+            ),
             (99_011, Some(300.0), Some(90_028.0))
         );
         assert_eq!(latency.curve.last(), Some(&(100_000.0, 90_028.0)));

@@ -90,8 +90,12 @@ fn units<'a>(asked: impl Iterator<Item = &'a Record>) -> IndexMap<&'a str, Unit>
 
 fn versus(record: &Record, partner: &Record) -> Option<Versus> {
     let ratio = match (&record.outcome, &partner.outcome) {
-        (Outcome::Measured(own), Outcome::Measured(base)) => stats::paired_ratio(own, base)?,
-        (Outcome::Counted(own), Outcome::Counted(base)) => counted_ratio(own, base)?,
+        (Outcome::Measured(measurement), Outcome::Measured(base)) => {
+            stats::paired_ratio(measurement, base)?
+        }
+        (Outcome::Counted(measurement), Outcome::Counted(base)) => {
+            counted_ratio(measurement, base)?
+        }
         _ => return None,
     };
     Some(Versus {
@@ -101,8 +105,8 @@ fn versus(record: &Record, partner: &Record) -> Option<Versus> {
 }
 
 /// Exact where the repeats agree: it has no interval.
-fn counted_ratio(own: &Counted, base: &Counted) -> Option<Ranged> {
-    let value = own.per_operation()? / base.per_operation().filter(|count| *count > 0.0)?;
+fn counted_ratio(counted: &Counted, base: &Counted) -> Option<Ranged> {
+    let value = counted.per_operation()? / base.per_operation().filter(|count| *count > 0.0)?;
     Some(Ranged {
         value,
         low_high: None,

@@ -13,12 +13,12 @@ pub fn from_figures(summary: &mut Summary) {
             row.case.clone()
         });
     for row in summary.rows.iter_mut().chain(&mut summary.baselines) {
-        let own = row.quantity();
-        let Some((versus, own)) = row.versus.as_mut().zip(own) else {
+        let quantity = row.quantity();
+        let Some((versus, quantity)) = row.versus.as_mut().zip(quantity) else {
             continue;
         };
         if let Some(base) = by_case.get(&row.case.in_environment(&versus.environment)) {
-            versus.ratio = versus.ratio.moved_to(own.value / base);
+            versus.ratio = versus.ratio.moved_to(quantity.value / base);
         }
     }
     if summary.derived.is_empty() {
@@ -59,7 +59,7 @@ fn figures<'a, K: Hash + Eq>(
 ) -> HashMap<K, f64> {
     let mut figures = HashMap::new();
     for row in rows {
-        if let Some(quantity) = row.quantity().filter(|own| own.value > 0.0) {
+        if let Some(quantity) = row.quantity().filter(|amount| amount.value > 0.0) {
             figures.entry(key(row)).or_insert(quantity.value);
         }
     }
@@ -107,14 +107,14 @@ mod tests {
         let ns = |row: usize| summary.rows[row].cost().unwrap().median.0;
         let versus = summary.rows[2].versus.as_ref().unwrap().ratio;
         let derived = |row: usize| *summary.derived[row].value.as_ref().unwrap();
-        for (found, expected) in [
+        for (ranged, expected) in [
             (versus, ns(2) / ns(0)),
             (derived(0), ns(1) / ns(0)),
             (derived(1), ns(1) - ns(0)),
         ] {
-            assert_eq!(found.value, expected);
-            let (low, high) = found.low_high.unwrap();
-            assert!(low <= expected && expected <= high, "{found:?}");
+            assert_eq!(ranged.value, expected);
+            let (low, high) = ranged.low_high.unwrap();
+            assert!(low <= expected && expected <= high, "{ranged:?}");
         }
         assert_eq!((ns(0), ns(1), ns(2)), (100.0, 300.0, 400.0));
     }

@@ -178,7 +178,7 @@ fn relative(parts: &[(RowCost, f64)], moves: Option<Moves>) -> Option<Relative> 
     let value = mean_of(parts, |part| {
         Some(
             part.relative
-                .filter(|own| own.in_user_mode == in_user_mode)?
+                .filter(|compared| compared.in_user_mode == in_user_mode)?
                 .value,
         )
     })?;
@@ -198,13 +198,13 @@ fn moves(parts: &[(RowCost, f64)]) -> Option<Moves> {
         .map(|(part, _)| Some(part.moves?.case))
         .collect::<Option<_>>()?;
     let first = &parts.first()?.0;
-    let in_user_mode = first.relative.map(|own| own.in_user_mode);
+    let in_user_mode = first.relative.map(|relative| relative.in_user_mode);
     let slower_ln = parts
         .iter()
         .map(|(part, _)| {
             let own = part
                 .relative
-                .filter(|own| Some(own.in_user_mode) == in_user_mode)?;
+                .filter(|compared| Some(compared.in_user_mode) == in_user_mode)?;
             Some((part.median.0 / own.value).ln())
         })
         .collect::<Option<Vec<f64>>>()

@@ -334,8 +334,8 @@ pub(super) mod tests {
         // Counts of a group that is gone are no negative rates.
         for now in [now, counts(SECOND, Vec::new())] {
             let rates = between(&before, &now, By::Call, &Focus::default());
-            let found = (rates.rows.len(), rates.total.calls, rates.callers);
-            assert_eq!(found, (0, 0, 0));
+            let actual = (rates.rows.len(), rates.total.calls, rates.callers);
+            assert_eq!(actual, (0, 0, 0));
         }
     }
 
@@ -365,10 +365,10 @@ pub(super) mod tests {
             (By::Error, all, &[("read", 6), ("write", 1)]),
         ] {
             let rows = between(&Counts::default(), &now, by, &focus).rows;
-            let found = rows
+            let actual = rows
                 .iter()
                 .map(|row| (row.call.as_deref().unwrap_or(""), row.calls));
-            assert_eq!(found.collect::<Vec<_>>(), expected);
+            assert_eq!(actual.collect::<Vec<_>>(), expected);
         }
     }
 

@@ -101,7 +101,8 @@ pub fn check_image(name: &str) -> Result<()> {
 }
 
 pub fn is_emulated(name: &str) -> bool {
-    Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
+    Environment::find(name)
+        .is_ok_and(|environment| environment.is_guest && environment.unit == Unit::Instructions)
 }
 
 fn explained(session: &Session, planned: &Planned, what: &str) -> Result<KernelExplanation> {

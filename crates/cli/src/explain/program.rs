@@ -30,10 +30,10 @@ pub fn run(args: &ExplainArgs, environments: &[String], out: &mut dyn Write) -> 
             "--env {name}: a command is explained only in an emulated kernel, such as linux-6.1"
         );
     }
-    let found = counted(&args.command, environments, args.cpu.unwrap_or_default())?;
+    let kernels = counted(&args.command, environments, args.cpu.unwrap_or_default())?;
     write_answer(
-        &found,
-        || program_document(&found, args.kernels.all),
+        &kernels,
+        || program_document(&kernels, args.kernels.all),
         args.format,
         screen(),
         out,

@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn what_is_not_explained_says_why() {
         fn reason(
-            found: Option<std::result::Result<Vec<AtlasFunction>, String>>,
+            functions: Option<std::result::Result<Vec<AtlasFunction>, String>>,
             after: f64,
         ) -> Option<String> {
-            explained_step(found, step(after), 6).reason
+            explained_step(functions, step(after), 6).reason
         }
 
         fn step(after: f64) -> Step {

@@ -90,7 +90,7 @@ impl Asked {
         } else {
             None
         };
-        let found = self.race.measure()?;
+        let elsewhere = self.race.measure()?;
         if let Some(Ok(before)) = before
             && let Ok(Some(path)) = before.changed(&self.home)
         {
@@ -99,6 +99,6 @@ impl Asked {
                 path.display()
             ));
         }
-        Ok(found)
+        Ok(elsewhere)
     }
 }

@@ -378,7 +378,7 @@ mod tests {
                 _ => Ok(Scripted::steady(100.0)),
             });
         assert_eq!(looks, 3);
-        let found: Vec<_> = measured
+        let actual: Vec<_> = measured
             .iter()
             .map(|measured: &Measured| -> (usize, usize) {
                 let blocks = measurement(measured).blocks.iter();
@@ -387,7 +387,7 @@ mod tests {
                 (launches.len(), filled.count())
             })
             .collect();
-        assert_eq!(found, [(18, 12 + 6 + 6), (18, 48), (18, 48)]);
+        assert_eq!(actual, [(18, 12 + 6 + 6), (18, 48), (18, 48)]);
     }
 
     /// The looks of a run, how many requests the reference call had, and the share of undisturbed rounds, if a neighbour slows the

@@ -108,7 +108,7 @@ impl Images {
         let path = directory.join(KERNEL);
         let whole = facts.release == release
             && fs::symlink_metadata(&path)
-                .is_ok_and(|found| found.is_file() && found.len() == facts.bytes);
+                .is_ok_and(|metadata| metadata.is_file() && metadata.len() == facts.bytes);
         whole.then_some(Image { path, facts })
     }
 

@@ -243,7 +243,7 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Option<&'a Operation> {
 
 /// Where instructions are counted, only the empty loop says what to subtract: the other baselines and the panel are measures of time.
 fn keeps_time(environment: &str) -> bool {
-    !Environment::find(environment).is_ok_and(|own| own.unit == Unit::Instructions)
+    !Environment::find(environment).is_ok_and(|place| place.unit == Unit::Instructions)
 }
 
 /// The panel that shows the machine's speed, in one environment that has a clock: the native one if it is among

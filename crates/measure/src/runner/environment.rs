@@ -449,15 +449,15 @@ mod tests {
     #[test]
     fn where_a_compiler_is_missing_no_program_that_is_there_is_to_be_installed() {
         for name in Environment::names() {
-            let own = Environment::find(name).unwrap();
-            let advice = own.to_install();
-            let mut packages = own.needs.values();
+            let environment = Environment::find(name).unwrap();
+            let advice = environment.to_install();
+            let mut packages = environment.needs.values();
             assert!(
                 !packages.any(|package| advice.contains(package)),
                 "{advice}"
             );
-            let builds = !own.is_built_natively();
-            assert_eq!(builds, own.toolchain.is_some(), "{name}");
+            let builds = !environment.is_built_natively();
+            assert_eq!(builds, environment.toolchain.is_some(), "{name}");
         }
     }
 

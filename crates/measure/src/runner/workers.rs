@@ -151,7 +151,7 @@ impl Workers {
             .filter_map(|variant| variant.directory.as_ref());
         std::iter::once(&self.directory)
             .chain(others)
-            .map(|own| own.borrow().fixture_directory())
+            .map(|run| run.borrow().fixture_directory())
             .collect()
     }
 
@@ -317,15 +317,15 @@ impl Workers {
         let found = self
             .own
             .get(name)
-            .map_or_else(|| Environment::find(name), |own| Ok(own.clone()));
+            .map_or_else(|| Environment::find(name), |place| Ok(place.clone()));
         found
             .and_then(|found| found.check_needs().map(|()| found))
             .map_err(|error| Failure::unsupported(format!("{error:#}")))
     }
 
     fn dynamic_probe(&self, environment: &Environment) -> Option<PathBuf> {
-        let own = self.directory().join(DYNAMIC_PROBE);
-        (environment.is_dynamic && own.exists()).then_some(own)
+        let path = self.directory().join(DYNAMIC_PROBE);
+        (environment.is_dynamic && path.exists()).then_some(path)
     }
 
     /// `None` for the embedded probe.
@@ -336,8 +336,8 @@ impl Workers {
                 _ => self.built(&case.in_environment(NATIVE)),
             };
         }
-        if let Some(own) = self.own.get(&case.environment) {
-            return match &own.meeting {
+        if let Some(place) = self.own.get(&case.environment) {
+            return match &place.meeting {
                 Meeting::Elsewhere(probe) => Ok(Some(Built::Probe(probe.clone()))),
                 Meeting::Command { build } => self.built(&case.in_environment(build)),
                 Meeting::Known => Ok(None),

@@ -62,8 +62,8 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn of(latest: &[&'a Level], own: &'a Level) -> Known<'a> {
-        let all: Vec<&Level> = [own].into_iter().chain(latest.iter().copied()).collect();
+    fn of(latest: &[&'a Level], level: &'a Level) -> Known<'a> {
+        let all: Vec<&Level> = [level].into_iter().chain(latest.iter().copied()).collect();
         let members = members(&all);
         let shifts =
             stats::run_shifts(&members, FEWEST_MEMBERS).unwrap_or_else(|| vec![0.0; all.len()]);
@@ -72,10 +72,10 @@ impl<'a> Known<'a> {
             .min_by(|a, b| speed(a).total_cmp(&speed(b)))
             .unwrap_or(0);
         let apart = |run: usize| {
-            let own = |member: &Vec<f64>, run: usize| member[run] - shifts[run];
+            let level = |member: &Vec<f64>, run: usize| member[run] - shifts[run];
             members
                 .iter()
-                .map(|member| (own(member, run) - own(member, fastest)).abs())
+                .map(|member| (level(member, run) - level(member, fastest)).abs())
                 .sum::<f64>()
                 / members.len() as f64
         };
@@ -311,14 +311,14 @@ mod tests {
         odd.cases
             .values_mut()
             .for_each(|cost| *cost /= factor.powf(1.0 / 12.0));
-        let own = at(1.0, 1.0);
-        let costs = Known::of(&[&odd], &own).costs("native file.stat", false);
+        let level = at(1.0, 1.0);
+        let costs = Known::of(&[&odd], &level).costs("native file.stat", false);
         assert!((costs[0] - 2.5).abs() < 1e-9, "{costs:?}");
     }
 
     #[test]
     fn runs_on_the_same_machine_count() {
-        let own = at(10.0, 1.0);
+        let level = at(10.0, 1.0);
         let elsewhere = Level {
             host: "there".to_string(),
             ..at(30.0, 1.0)
@@ -330,7 +330,10 @@ mod tests {
             ..at(30.0, 1.0)
         };
         let earlier = [at(9.0, 1.0), elsewhere, fewer, translated, at(11.0, 1.0)];
-        assert_eq!(comparable(&earlier, &own), [&earlier[4], &earlier[0]]);
-        assert_eq!(comparable(&vec![at(9.0, 1.0); 90], &own).len(), LATEST - 1);
+        assert_eq!(comparable(&earlier, &level), [&earlier[4], &earlier[0]]);
+        assert_eq!(
+            comparable(&vec![at(9.0, 1.0); 90], &level).len(),
+            LATEST - 1
+        );
     }
 }

@@ -217,7 +217,7 @@ impl Ready {
             cache,
         } = self;
         let cpu_monitor = CpuMonitor::begin(&session.workers);
-        let mut found = session.pass(&job, cache, watch);
-        session.measure_runs(&job, &mut found, cpu_monitor, watch, out)
+        let mut findings = session.pass(&job, cache, watch);
+        session.measure_runs(&job, &mut findings, cpu_monitor, watch, out)
     }
 }

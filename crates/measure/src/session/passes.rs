@@ -20,10 +20,10 @@ use sys::counters::{Offer, offer};
 
 impl Session {
     pub(super) fn pass(&mut self, job: &Job, cache: EntryCache, watch: &dyn Watch) -> Found {
-        let mut found = self.pass_all(&job.planned, cache, watch);
-        self.count_in_guests(&mut found.cases, watch);
-        self.time_singles(&mut found.cases, watch);
-        found
+        let mut findings = self.pass_all(&job.planned, cache, watch);
+        self.count_in_guests(&mut findings.cases, watch);
+        self.time_singles(&mut findings.cases, watch);
+        findings
     }
 
     fn pass_all(&self, planned: &[Planned], cache: EntryCache, watch: &dyn Watch) -> Found {
@@ -143,7 +143,7 @@ impl Session {
             let is_guest = self
                 .workers
                 .environment(&planned.case.environment)
-                .is_ok_and(|own| own.is_guest);
+                .is_ok_and(|environment| environment.is_guest);
             let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
             if let Some(passes) = passes.as_mut().ok()
                 && shown

@@ -70,9 +70,13 @@ const NOT_THE_PROBE: &str =
     "the command runs the probe in a process of its own, which is not traced";
 
 impl Remote {
-    pub fn visit(workers: &mut Workers, own: &[Environment], alone: bool) -> Result<Remote> {
+    pub fn visit(
+        workers: &mut Workers,
+        environments: &[Environment],
+        alone: bool,
+    ) -> Result<Remote> {
         let mut remote = Remote::default();
-        for environment in own {
+        for environment in environments {
             let visited = remote.visit_one(workers, environment, alone);
             visited.with_context(|| spelled(environment))?;
         }

@@ -18,14 +18,14 @@ impl Session {
     pub(super) fn measure_runs(
         &mut self,
         job: &Job,
-        found: &mut Found,
+        findings: &mut Found,
         cpu_monitor: CpuMonitor,
         watch: &dyn Watch,
         out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
         let runs = job.runs;
         let part = |run: u32| Part { watch, run, runs };
-        let (mut run, mut stored) = self.time(job, &mut *found, 0, cpu_monitor, &part(0), out);
+        let (mut run, mut stored) = self.time(job, &mut *findings, 0, cpu_monitor, &part(0), out);
         for index in 1..runs {
             if self.interrupt.is_set() {
                 break;
@@ -42,7 +42,7 @@ impl Session {
             let cpu_monitor = CpuMonitor::begin(&self.workers);
             let (again, _) = self.time(
                 job,
-                &mut *found,
+                &mut *findings,
                 index,
                 cpu_monitor,
                 &part(index),

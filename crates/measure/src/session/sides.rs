@@ -43,17 +43,17 @@ impl Sides {
                 }
                 names
             }
-            Sides::Commands(shipped, own) => shipped
+            Sides::Commands(shipped, environments) => shipped
                 .iter()
-                .chain(own.iter().map(|environment| &environment.name))
+                .chain(environments.iter().map(|environment| &environment.name))
                 .cloned()
                 .collect(),
         }
     }
 
     pub fn own(&self) -> &[Environment] {
-        if let Sides::Commands(_, own) = self {
-            own
+        if let Sides::Commands(_, environments) = self {
+            environments
         } else {
             &[]
         }
@@ -64,10 +64,10 @@ impl Sides {
     }
 
     pub fn is_all_elsewhere(&self) -> bool {
-        let own = self.own();
-        !own.is_empty()
-            && self.names().len() == own.len()
-            && own.iter().all(Environment::is_elsewhere)
+        let environments = self.own();
+        !environments.is_empty()
+            && self.names().len() == environments.len()
+            && environments.iter().all(Environment::is_elsewhere)
     }
 
     pub(super) fn directory(&self) -> Result<RunDirectory> {
@@ -83,8 +83,9 @@ impl Sides {
         let names = self.names();
         match self {
             Sides::One => Ok(()),
-            Sides::Commands(_, own) => {
-                own.iter()
+            Sides::Commands(_, environments) => {
+                environments
+                    .iter()
                     .cloned()
                     .for_each(|environment| workers.add_environment(environment));
                 Ok(())

@@ -31,26 +31,26 @@ impl Session {
     pub(super) fn time(
         &mut self,
         job: &Job,
-        found: &mut Found,
+        findings: &mut Found,
         index: u32,
         cpu_monitor: CpuMonitor,
         watch: &dyn Watch,
         out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
-        let timed: Vec<Planned> = found
+        let timed: Vec<Planned> = findings
             .cases
             .iter()
             .filter(|passed| passed.is_timed())
             .map(|passed| passed.planned.clone())
             .collect();
-        let config = self.config(&job.planned, found);
-        let run = self.empty_run(&config, job, found);
+        let config = self.config(&job.planned, findings);
+        let run = self.empty_run(&config, job, findings);
         let mut recorder = Recorder {
             run: Run {
                 environments: environment_facts(&self.workers, &job.planned, &self.facts),
                 ..run
             },
-            passed: &mut found.cases,
+            passed: &mut findings.cases,
             clocks: std::mem::take(&mut self.clocks),
             out,
             watch,
@@ -88,7 +88,7 @@ impl Session {
         recorder.finish(&measured)
     }
 
-    fn config(&self, planned: &[Planned], found: &Found) -> Config {
+    fn config(&self, planned: &[Planned], findings: &Found) -> Config {
         fn count(cases: usize) -> u32 {
             u32::try_from(cases).unwrap_or(u32::MAX)
         }
@@ -108,10 +108,15 @@ impl Session {
             .options
             .per_case
             .map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
-        let rare = found
+        let rare = findings
             .cases
             .iter()
-            .filter(|passed| passed.passes.as_ref().is_ok_and(|own| own.proof.is_rare()))
+            .filter(|passed| {
+                passed
+                    .passes
+                    .as_ref()
+                    .is_ok_and(|passes| passes.proof.is_rare())
+            })
             .count();
         let proofs = 1.0 + PROOF_OF_TIMED * rare as f64 / f64::from(cases.max(1));
         let left = self.left().map(|left| left.div_f64(proofs));
@@ -132,7 +137,7 @@ impl Session {
         }
     }
 
-    fn empty_run(&self, config: &Config, job: &Job, found: &Found) -> Run {
+    fn empty_run(&self, config: &Config, job: &Job, findings: &Found) -> Run {
         let placement = &self.workers.placement;
         let host = if self.sides.is_all_elsewhere() {
             self.host.clone()
@@ -167,7 +172,7 @@ impl Session {
                 .iter()
                 .cloned()
                 .chain(self.workers.warnings())
-                .chain(found.warning.clone())
+                .chain(findings.warning.clone())
                 .collect(),
             study: job.study.clone(),
             labels: job.labels.clone(),

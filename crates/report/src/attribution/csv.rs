@@ -32,8 +32,14 @@ fn line(section: &'static str, name: &str, figure: &'static str, seconds: f64) -
     }
 }
 
-pub fn records(found: &Attribution) -> Records {
-    let lines = [time(found), calls(found), elsewhere(found), advice(found)].concat();
+pub fn records(attribution: &Attribution) -> Records {
+    let lines = [
+        time(attribution),
+        calls(attribution),
+        elsewhere(attribution),
+        advice(attribution),
+    ]
+    .concat();
     let columns = Columns::of(&lines)
         .field("section", |line| line.section)
         .field("versus", |line| &line.versus)
@@ -47,15 +53,15 @@ pub fn records(found: &Attribution) -> Records {
     columns.records()
 }
 
-fn time(found: &Attribution) -> Vec<CsvLine> {
-    let parts = found.time.parts.iter().flat_map(|part| {
+fn time(attribution: &Attribution) -> Vec<CsvLine> {
+    let parts = attribution.time.parts.iter().flat_map(|part| {
         [("wall", part.wall_s), ("cpu", part.cpu_s)]
             .into_iter()
             .filter_map(|(figure, seconds)| {
                 Some(line("time", &name(part.kind).0, figure, seconds?))
             })
     });
-    let entering = found.entering.iter().map(|own| {
+    let entering = attribution.entering.iter().map(|own| {
         let time = line("entering", "entering the kernel", "time", own.seconds);
         CsvLine {
             calls: Some(own.calls),
@@ -65,8 +71,8 @@ fn time(found: &Attribution) -> Vec<CsvLine> {
     parts.chain(entering).collect()
 }
 
-fn calls(found: &Attribution) -> Vec<CsvLine> {
-    found
+fn calls(attribution: &Attribution) -> Vec<CsvLine> {
+    attribution
         .calls
         .iter()
         .flat_map(|row| {
@@ -89,33 +95,38 @@ fn calls(found: &Attribution) -> Vec<CsvLine> {
         .collect()
 }
 
-fn elsewhere(found: &Attribution) -> Vec<CsvLine> {
-    found
+fn elsewhere(attribution: &Attribution) -> Vec<CsvLine> {
+    attribution
         .elsewhere
         .iter()
-        .flat_map(|own| {
-            let lines = own
+        .flat_map(|prediction| {
+            let lines = prediction
                 .calls
                 .iter()
-                .chain(&own.crossings)
+                .chain(&prediction.crossings)
                 .map(|change| ("versus", change))
-                .chain(own.parts.iter().map(|change| ("beside_versus", change)))
+                .chain(
+                    prediction
+                        .parts
+                        .iter()
+                        .map(|change| ("beside_versus", change)),
+                )
                 .map(|(section, change)| CsvLine {
                     calls: Some(change.calls),
                     note: change.unit.as_ref().map(notes::basis).unwrap_or_default(),
                     ..line(section, &change.name, "change", change.change_s)
                 });
-            let total = line("versus_total", "total", "change", own.total_s);
+            let total = line("versus_total", "total", "change", prediction.total_s);
             lines.chain([total]).map(|line| CsvLine {
-                versus: own.there.clone(),
+                versus: prediction.there.clone(),
                 ..line
             })
         })
         .collect()
 }
 
-fn advice(found: &Attribution) -> Vec<CsvLine> {
-    found
+fn advice(attribution: &Attribution) -> Vec<CsvLine> {
+    attribution
         .advice
         .iter()
         .map(|advice| CsvLine {

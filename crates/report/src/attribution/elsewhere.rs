@@ -14,14 +14,14 @@ const WORTH_NAMING: f64 = 0.05;
 
 const MINUTE: f64 = 60.0;
 
-pub fn table(found: &Elsewhere) -> Table {
+pub fn table(elsewhere: &Elsewhere) -> Table {
     fn ns(value: f64) -> Cell {
         Cell::number(three_figures(value), value)
     }
 
-    let mut rows: Vec<&Change> = found.calls.iter().take(MOST_ROWS).collect();
-    let more = found.calls.len() - rows.len();
-    rows.extend(&found.crossings);
+    let mut rows: Vec<&Change> = elsewhere.calls.iter().take(MOST_ROWS).collect();
+    let more = elsewhere.calls.len() - rows.len();
+    rows.extend(&elsewhere.crossings);
     let columns = Columns::of(&rows)
         .left("call", |row| &row.name)
         .right("calls", |row| row.calls)
@@ -35,7 +35,7 @@ pub fn table(found: &Elsewhere) -> Table {
         .expendable(1);
     let title = format!(
         "With the unit costs of {} in place of {}",
-        found.there, found.here
+        elsewhere.there, elsewhere.here
     );
     let more = if more > 0 {
         Some(format!("{more} more calls change less."))
@@ -45,18 +45,18 @@ pub fn table(found: &Elsewhere) -> Table {
     columns
         .table()
         .titled(title)
-        .noted(more.into_iter().chain(sentences(found)))
+        .noted(more.into_iter().chain(sentences(elsewhere)))
 }
 
-pub fn sentences(found: &Elsewhere) -> Vec<String> {
-    let mut lines: Vec<String> = found
+pub fn sentences(elsewhere: &Elsewhere) -> Vec<String> {
+    let mut lines: Vec<String> = elsewhere
         .parts
         .iter()
-        .filter(|part| part.change_s.abs() > WORTH_NAMING * found.total_s.abs())
+        .filter(|part| part.change_s.abs() > WORTH_NAMING * elsewhere.total_s.abs())
         .map(sentence)
         .collect();
-    lines.push(conclusion(found));
-    lines.extend(left_out(&found.left_out));
+    lines.push(conclusion(elsewhere));
+    lines.extend(left_out(&elsewhere.left_out));
     lines
 }
 
@@ -70,20 +70,20 @@ fn sentence(part: &Change) -> String {
     )
 }
 
-fn conclusion(found: &Elsewhere) -> String {
-    let explains = if found.total_s.abs() < MINUTE {
+fn conclusion(elsewhere: &Elsewhere) -> String {
+    let explains = if elsewhere.total_s.abs() < MINUTE {
         "do not explain"
     } else {
         "explain"
     };
-    let least = if found.crossings.is_some() {
+    let least = if elsewhere.crossings.is_some() {
         "At least "
     } else {
         ""
     };
     format!(
         "{least}{} s in all: these calls {explains} a difference of minutes.",
-        signed(found.total_s, seconds)
+        signed(elsewhere.total_s, seconds)
     )
 }
 

@@ -8,17 +8,17 @@ use analysis::attribute::ledger::Ledger;
 const MOST: usize = 2;
 
 /// Deadlocks and long waits: those for locks, and all of them if no thread was busy.
-pub fn hung_lines(found: &Attribution, ledger: &Ledger) -> Vec<String> {
+pub fn hung_lines(attribution: &Attribution, ledger: &Ledger) -> Vec<String> {
     let mut cycles: Vec<Vec<u32>> = Vec::new();
     let mut lines = Vec::new();
-    for own in &found.hung {
-        let mut members = own.cycle.get(1..).unwrap_or_default().to_vec();
+    for hung in &attribution.hung {
+        let mut members = hung.cycle.get(1..).unwrap_or_default().to_vec();
         members.sort_unstable();
         if !members.is_empty() && cycles.contains(&members) {
             continue;
         }
-        if own.lock || (ledger.busy == 0 && ledger.requests.is_none()) {
-            lines.push(hung_line(own, &found.hung));
+        if hung.lock || (ledger.busy == 0 && ledger.requests.is_none()) {
+            lines.push(hung_line(hung, &attribution.hung));
         }
         cycles.push(members);
     }
@@ -26,17 +26,17 @@ pub fn hung_lines(found: &Attribution, ledger: &Ledger) -> Vec<String> {
     lines
 }
 
-fn hung_line(own: &Hung, all: &[Hung]) -> String {
-    if own.cycle.is_empty() {
-        let threads = counted(own.threads.len() as u64, "thread");
+fn hung_line(hangs: &Hung, all: &[Hung]) -> String {
+    if hangs.cycle.is_empty() {
+        let threads = counted(hangs.threads.len() as u64, "thread");
         return format!(
             "{threads} waited {} in {}{}.",
-            since(own),
-            place(own),
-            held(own)
+            since(hangs),
+            place(hangs),
+            held(hangs)
         );
     }
-    let links: Vec<String> = own
+    let links: Vec<String> = hangs
         .cycle
         .windows(2)
         .map(|pair| {
@@ -46,39 +46,41 @@ fn hung_line(own: &Hung, all: &[Hung]) -> String {
         })
         .collect();
     let threads = counted(links.len() as u64, "thread");
-    let members = all.iter().filter(|hung| hung.cycle.contains(&own.cycle[0]));
+    let members = all
+        .iter()
+        .filter(|hung| hung.cycle.contains(&hangs.cycle[0]));
     let last = members.min_by(|a, b| a.waited_s.total_cmp(&b.waited_s));
     format!(
         "Deadlock of {threads} {}: {}.",
-        since(last.unwrap_or(own)),
+        since(last.unwrap_or(hangs)),
         links.join("; ")
     )
 }
 
-fn since(own: &Hung) -> String {
-    if own.before {
+fn since(hung: &Hung) -> String {
+    if hung.before {
         return "since before tracing began".to_string();
     }
-    format!("for at least {}", duration(own.waited_s))
+    format!("for at least {}", duration(hung.waited_s))
 }
 
 /// `transfer() for futex 0x563d6257e060`
-fn place(own: &Hung) -> String {
-    let function = own.function.as_ref();
-    let function = function.map_or_else(|| own.call.clone(), |name| format!("{name}()"));
-    match (&own.on, own.lock) {
+fn place(hung: &Hung) -> String {
+    let function = hung.function.as_ref();
+    let function = function.map_or_else(|| hung.call.clone(), |name| format!("{name}()"));
+    match (&hung.on, hung.lock) {
         (Some(on), true) => format!("{function} for {on}"),
-        (Some(on), false) => format!("{function}: {} on {on}", own.call),
-        (None, _) if own.function.is_none() => function,
-        (None, _) => format!("{function}: {}", own.call),
+        (Some(on), false) => format!("{function}: {} on {on}", hung.call),
+        (None, _) if hung.function.is_none() => function,
+        (None, _) => format!("{function}: {}", hung.call),
     }
 }
 
-fn held(own: &Hung) -> String {
-    let Some(holder) = own.holder else {
+fn held(hung: &Hung) -> String {
+    let Some(holder) = hung.holder else {
         return String::new();
     };
-    let does = match &own.holder_in {
+    let does = match &hung.holder_in {
         Some((call, Some(function))) => format!(", which is in {call}, in {function}()"),
         Some((call, None)) => format!(", which is in {call}"),
         None => String::new(),

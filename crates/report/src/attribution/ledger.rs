@@ -25,16 +25,21 @@ const LEAST: f64 = 0.01;
 /// Parts of a request's time with a smaller share are left out.
 const LEAST_OF_REQUEST: f64 = 0.05;
 
-pub fn ledger_table(profile: &Profile, title: &str, found: &Attribution, ledger: &Ledger) -> Table {
+pub fn ledger_table(
+    profile: &Profile,
+    title: &str,
+    attribution: &Attribution,
+    ledger: &Ledger,
+) -> Table {
     let (idle, busy): (Vec<&LedgerPart>, Vec<&LedgerPart>) =
         ledger.parts.iter().partition(|part| part.state.is_idle());
     let mut rows = shown(&busy, MOST_BUSY, "others");
     rows.extend(shown(&idle, MOST_IDLE, "idle: others"));
-    if let (Some(row), Some(own)) = (
+    if let (Some(row), Some(throttled)) = (
         rows.iter_mut().find(|row| row.name == RUNNABLE),
         &profile.usage.throttled,
     ) {
-        row.what = own.words();
+        row.what = throttled.words();
     }
     let unit = TimeUnit::of(ledger.thread_s);
     let columns = Columns::of(&rows)
@@ -59,9 +64,9 @@ pub fn ledger_table(profile: &Profile, title: &str, found: &Attribution, ledger:
         .table()
         .titled(format!("{}: {}", short(title), whole(profile, ledger)))
         .cautioned(
-            hung_lines(found, ledger)
+            hung_lines(attribution, ledger)
                 .into_iter()
-                .chain(largest_saving(found, ledger)),
+                .chain(largest_saving(attribution, ledger)),
         )
         .noted(ledger.requests.iter().map(answered))
 }
@@ -184,8 +189,8 @@ fn waited(wait: &LedgerWait) -> String {
     format!("{}: {text}{connections}{function}", wait.process)
 }
 
-fn largest_saving(found: &Attribution, ledger: &Ledger) -> Option<String> {
-    let first = found.advice.first()?;
+fn largest_saving(attribution: &Attribution, ledger: &Ledger) -> Option<String> {
+    let first = attribution.advice.first()?;
     let large = first.saved?.value >= LARGE_SAVING * ledger.held_s();
     if !large {
         return None;

@@ -76,16 +76,16 @@ pub fn wait(wait: &Wait) -> String {
 }
 
 /// `mmap_lock in __vm_munmap (munmap) 1.20 s, 300 waits`
-pub fn kernel_lock(of: &LockCount) -> String {
-    let place = match &of.function {
-        Some(function) => format!("{function} ({})", of.call),
-        None => of.call.clone(),
+pub fn kernel_lock(lock_count: &LockCount) -> String {
+    let place = match &lock_count.function {
+        Some(function) => format!("{function} ({})", lock_count.call),
+        None => lock_count.call.clone(),
     };
     format!(
         "{} in {place} {}, {}",
-        of.lock,
-        duration(of.waited_ns as f64 / 1e9),
-        counted(of.waits, "wait")
+        lock_count.lock,
+        duration(lock_count.waited_ns as f64 / 1e9),
+        counted(lock_count.waits, "wait")
     )
 }
 

@@ -30,15 +30,15 @@ impl Row<'_> {
 }
 
 /// The 99th percentile is that of all processes.
-pub fn rings(profile: &Profile, found: &Attribution) -> Table {
+pub fn rings(profile: &Profile, attribution: &Attribution) -> Table {
     let mut rows: BTreeMap<(&str, &str), Row> = BTreeMap::new();
-    for own in &found.rings {
-        let key = (own.operation.as_str(), own.process.as_str());
+    for ring_count in &attribution.rings {
+        let key = (ring_count.operation.as_str(), ring_count.process.as_str());
         let row = rows.entry(key).or_default();
         (row.operation, row.process) = key;
-        let sum = &mut row.by_way[own.way as usize];
-        *sum = sum.saturating_add(own.requests);
-        row.elapsed_ns = row.elapsed_ns.saturating_add(own.elapsed_ns);
+        let sum = &mut row.by_way[ring_count.way as usize];
+        *sum = sum.saturating_add(ring_count.requests);
+        row.elapsed_ns = row.elapsed_ns.saturating_add(ring_count.elapsed_ns);
     }
     let mut rows: Vec<Row> = rows.into_values().collect();
     rows.sort_by_key(|row| Reverse(row.requests()));
@@ -66,10 +66,10 @@ pub fn rings(profile: &Profile, found: &Attribution) -> Table {
         .titled("io_uring requests, from submission to completion")
 }
 
-pub fn shoot_downs(profile: &Profile, found: &Attribution) -> Option<String> {
+pub fn shoot_downs(profile: &Profile, attribution: &Attribution) -> Option<String> {
     let wall_s = profile.usage.wall_ns? as f64 / 1e9;
-    let own = found.shoot_downs.iter();
-    let many = own.filter(|own| own.count as f64 > LEAST_SHOOT_DOWNS * wall_s);
+    let own = attribution.shoot_downs.iter();
+    let many = own.filter(|downs| downs.count as f64 > LEAST_SHOOT_DOWNS * wall_s);
     let many: Vec<String> = many
         .take(MOST_SHOOT_DOWNS)
         .map(|own| format!("{} by {}", thousands(own.count as f64), own.call))

@@ -45,45 +45,48 @@ impl JsonDocument for WhyDocument<'_> {
     const SCHEMA: &'static str = "syscost.why/1";
 }
 
-pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
+pub fn why_document(profile: &Profile, attribution: &Attribution) -> Document {
     Document {
-        blocks: why_tables(profile, found)
+        blocks: why_tables(profile, attribution)
             .into_iter()
             .map(Block::Table)
             .collect(),
-        records: csv::records(found),
+        records: csv::records(attribution),
     }
 }
 
-fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
+fn why_tables(profile: &Profile, attribution: &Attribution) -> Vec<Table> {
     let title = title(profile);
-    let threads = found.threads.as_ref();
+    let threads = attribution.threads.as_ref();
     // Services have no end that something could delay: their wall time is not divided.
     let by_wall = threads.is_none() || !profile.is_service();
-    let threads = threads.map(|ledger| ledger_table(profile, &title, found, ledger));
+    let threads = threads.map(|ledger| ledger_table(profile, &title, attribution, ledger));
     let wall = if by_wall {
-        Some(time_table(&title, &found.time, &found.waits))
+        Some(time_table(&title, &attribution.time, &attribution.waits))
     } else {
         None
     };
     let mut tables: Vec<Table> = threads.into_iter().chain(wall).collect();
     if let Some(last) = tables.last_mut() {
-        let verdicts = verdicts(found, by_wall).into_iter();
+        let verdicts = verdicts(attribution, by_wall).into_iter();
         last.notes.extend(verdicts.chain(gap(profile)));
     }
     tables.extend([
-        calls(profile, found),
-        rings(profile, found),
-        savings(profile, found),
+        calls(profile, attribution),
+        rings(profile, attribution),
+        savings(profile, attribution),
     ]);
-    tables.extend(found.elsewhere.iter().map(elsewhere::table));
+    tables.extend(attribution.elsewhere.iter().map(elsewhere::table));
     if let Some(last) = tables.last_mut() {
-        let incomplete = if found.incomplete {
+        let incomplete = if attribution.incomplete {
             Some("the profile is incomplete: all counts are lower bounds".to_string())
         } else {
             None
         };
-        let warnings = incomplete.iter().chain(&found.warnings).take(MOST_WARNINGS);
+        let warnings = incomplete
+            .iter()
+            .chain(&attribution.warnings)
+            .take(MOST_WARNINGS);
         last.notes
             .extend(warnings.map(|warning| format!("Warning: {}.", warning.trim_end_matches('.'))));
     }
@@ -91,33 +94,33 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     tables.iter().map(Table::without_empty).collect()
 }
 
-fn verdicts(found: &Attribution, by_wall: bool) -> Vec<String> {
-    found
+fn verdicts(attribution: &Attribution, by_wall: bool) -> Vec<String> {
+    attribution
         .entering
         .as_ref()
-        .map(|own| {
-            let of = match (own.of_wall, is_traced(&found.time)) {
+        .map(|entering| {
+            let of = match (entering.of_wall, is_traced(&attribution.time)) {
                 (true, true) => "of the wall time without tracing",
                 (true, false) => "of the wall time",
                 (false, _) => "of the CPU time",
             };
             // Behind stops only the least time of calls is known.
-            let at_most = if found.time.seconds_of(PartKind::Stops) > 0.0 {
+            let at_most = if attribution.time.seconds_of(PartKind::Stops) > 0.0 {
                 "at most "
             } else {
                 ""
             };
             format!(
                 "If entering the kernel cost nothing: {at_most}{}% less {of} ({} x {:.0} ns).",
-                percent(100.0 * own.share),
-                counted(own.calls, "call"),
-                own.null_call_ns
+                percent(100.0 * entering.share),
+                counted(entering.calls, "call"),
+                entering.null_call_ns
             )
         })
         .into_iter()
-        .chain(stopped(&found.time))
+        .chain(stopped(&attribution.time))
         .chain(if by_wall {
-            user_bound(&found.time)
+            user_bound(&attribution.time)
         } else {
             None
         })
@@ -193,9 +196,9 @@ fn user_bound(time: &Spent) -> Option<String> {
 /// From this share of the wall time on, a lock of the kernel is shown.
 const LEAST_LOCKED: f64 = 0.01;
 
-fn kernel_locks(found: &Attribution) -> Option<String> {
-    let least_s = LEAST_LOCKED * found.time.wall_s.unwrap_or(0.0);
-    let shown = found
+fn kernel_locks(attribution: &Attribution) -> Option<String> {
+    let least_s = LEAST_LOCKED * attribution.time.wall_s.unwrap_or(0.0);
+    let shown = attribution
         .locks
         .iter()
         .filter(|lock| s(lock.waited_ns) > least_s);
@@ -209,9 +212,9 @@ fn kernel_locks(found: &Attribution) -> Option<String> {
     ))
 }
 
-fn calls(profile: &Profile, found: &Attribution) -> Table {
-    let shown = &found.calls[..found.calls.len().min(MOST_CALLS)];
-    let others = others(&found.calls[shown.len()..]);
+fn calls(profile: &Profile, attribution: &Attribution) -> Table {
+    let shown = &attribution.calls[..attribution.calls.len().min(MOST_CALLS)];
+    let others = others(&attribution.calls[shown.len()..]);
     let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
     let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
     let time = |of: fn(&CallCount) -> Option<u64>| {
@@ -220,7 +223,7 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
             Cell::known_unless(unknown, of(&row.count).map(s), |seconds| unit.text(seconds))
         }
     };
-    let by_threads = found.threads.is_some();
+    let by_threads = attribution.threads.is_some();
     let waiting: fn(&CallCount) -> Option<u64> = match by_threads {
         true => |count| count.blocked_ns,
         false => |count| count.stalled_ns,
@@ -251,7 +254,10 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
             Some(function) => format!("{} ({function})", row.process),
             None => row.process.clone(),
         });
-    let stalled = found.calls.iter().any(|row| row.count.stalled_ns.is_some());
+    let stalled = attribution
+        .calls
+        .iter()
+        .any(|row| row.count.stalled_ns.is_some());
     let note = match (by_threads, stalled) {
         (true, _) => Some("Waiting and us each: elapsed, summed over threads."),
         (false, true) => Some("Waiting: nothing else in the program ran meanwhile."),
@@ -264,8 +270,8 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
         .titled(format!("System calls by {by}"))
         .noted(
             notes
-                .chain(kernel_locks(found))
-                .chain(shoot_downs(profile, found))
+                .chain(kernel_locks(attribution))
+                .chain(shoot_downs(profile, attribution))
                 .chain(tree(profile, MOST_PATHS)),
         )
 }
@@ -292,8 +298,8 @@ fn others(rows: &[CallRow]) -> Option<CallRow> {
     })
 }
 
-fn savings(profile: &Profile, found: &Attribution) -> Table {
-    let advice = &found.advice[..found.advice.len().min(MOST_SAVINGS)];
+fn savings(profile: &Profile, attribution: &Attribution) -> Table {
+    let advice = &attribution.advice[..attribution.advice.len().min(MOST_SAVINGS)];
     let columns = Columns::of(advice)
         .right("saves s", |advice| {
             advice.saved.map_or_else(
@@ -340,7 +346,7 @@ mod tests {
         };
         let expected =
             "17% of the wall time is user mode, 85% of what is left without waiting for a CPU; ";
-        let found = user_bound(&time).unwrap();
-        assert!(found.contains(expected), "{found}");
+        let actual = user_bound(&time).unwrap();
+        assert!(actual.contains(expected), "{actual}");
     }
 }

@@ -140,9 +140,9 @@ impl<'a> Line<'a> {
     ) -> Option<Line<'a>> {
         let (index, file) = numbered;
 
-        let found = row.values[index].as_ref()?;
+        let ranged = row.values[index].as_ref()?;
         let (quantity, ratio) =
-            difference_or_ratio(row.combination, row.unit, found.as_ref().ok().copied());
+            difference_or_ratio(row.combination, row.unit, ranged.as_ref().ok().copied());
         Some(Line {
             kind: word(&row.combination, ""),
             name: &row.name,
@@ -151,7 +151,7 @@ impl<'a> Line<'a> {
             file,
             quantity,
             ratio,
-            error: found.as_ref().err().map(String::as_str),
+            error: ranged.as_ref().err().map(String::as_str),
             ..Line::default()
         })
     }

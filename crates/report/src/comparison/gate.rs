@@ -78,7 +78,7 @@ fn headlines(gate: &Gated) -> Vec<String> {
         |is_it: fn(&Found) -> bool| gate.rows.iter().filter(|row| is_it(&row.found)).count();
     let mut lines = Vec::new();
     if let Some(limit) = gate.limit {
-        let grown = count(|found| matches!(found, Found::Grown { .. }));
+        let grown = count(|findings| matches!(findings, Found::Grown { .. }));
         lines.push(format!(
             "{} certainly grew by more than {} (--fail-over)",
             rows(grown, "row"),

@@ -126,19 +126,19 @@ fn on_cpu(row: &ProfileRow, column: usize) -> Cell {
 
 /// `+231 (x2.16)` of the medians; empty where the ranges overlap.
 pub fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
-    let (own, base) = (&row.counts[column], &row.counts[baseline]);
-    let (own, base) = (own.calls, base.calls);
-    if own.least <= base.most && base.least <= own.most {
-        return if own == base {
+    let (counts, base) = (&row.counts[column], &row.counts[baseline]);
+    let (counts, base) = (counts.calls, base.calls);
+    if counts.least <= base.most && base.least <= counts.most {
+        return if counts == base {
             Cell::default()
         } else {
             Cell::styled("ranges overlap", Style::Faint)
         };
     }
-    let more = own.median > base.median;
-    let by = signed(own.median as f64 - base.median as f64, thousands);
+    let more = counts.median > base.median;
+    let by = signed(counts.median as f64 - base.median as f64, thousands);
     let ratio = if base.median > 0 {
-        format!(" (x{})", number(own.median as f64 / base.median as f64))
+        format!(" (x{})", number(counts.median as f64 / base.median as f64))
     } else {
         " (new)".into()
     };
@@ -298,18 +298,18 @@ fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
 }
 
 /// `budget openat=200 exceeded: 431 calls, of which 380 depth 3, 120 ENOENT`
-pub fn exceeded_line(found: &Exceeded) -> String {
-    let call = &found.budget.call;
-    let parts = found.parts.iter().map(|part| share_of(part, call));
+pub fn exceeded_line(exceeded: &Exceeded) -> String {
+    let call = &exceeded.budget.call;
+    let parts = exceeded.parts.iter().map(|part| share_of(part, call));
     let which = match some(&parts.collect_vec(), 3) {
         none if none.is_empty() => none,
         parts => format!(", most of them {parts}"),
     };
     format!(
         "--budget {} exceeded: {} {}{which}",
-        found.budget,
-        spelled(found.calls),
-        plural(found.calls.most, noun(CountKind::Calls, call))
+        exceeded.budget,
+        spelled(exceeded.calls),
+        plural(exceeded.calls.most, noun(CountKind::Calls, call))
     )
 }
 
@@ -319,8 +319,8 @@ fn share_of(part: &Part, row: &str) -> String {
 }
 
 /// What a row counts, also one of a section.
-fn noun(of: CountKind, row: &str) -> &'static str {
-    match (of, row.rsplit(": ").next()) {
+fn noun(count_kind: CountKind, row: &str) -> &'static str {
+    match (count_kind, row.rsplit(": ").next()) {
         (CountKind::Calls, Some("processes")) => "process",
         (CountKind::Calls, Some("programs")) => "program",
         (CountKind::Calls, Some("errors")) | (CountKind::Errors, _) => "error",

@@ -13,22 +13,22 @@ const MOST_NAMED: usize = 6;
 /// From this difference on, the recorded run is not like the others.
 const ALIKE: f64 = 0.01;
 
-pub fn program_document(found: &ProgramInKernels, all: bool) -> Document {
+pub fn program_document(program: &ProgramInKernels, all: bool) -> Document {
     let most = if all { usize::MAX } else { MOST };
-    let kernels = kernels(found);
+    let kernels = kernels(program);
     let records = kernels.records().clone();
     let mut blocks = vec![
         Block::Heading {
-            title: found.command.join(" "),
+            title: program.command.join(" "),
             what: "a command in emulated kernels".to_string(),
         },
-        Block::Facts(facts(found)),
+        Block::Facts(facts(program)),
         Block::Table(kernels),
     ];
-    match &found.kernels[..] {
+    match &program.kernels[..] {
         [first, .., last] => {
             blocks.push(Block::Table(calls_of_two(first, last, most)));
-            blocks.push(Block::Table(changes(found, first, last, most)));
+            blocks.push(Block::Table(changes(program, first, last, most)));
         }
         [only] => {
             blocks.push(Block::Table(calls(only, most)));
@@ -36,12 +36,12 @@ pub fn program_document(found: &ProgramInKernels, all: bool) -> Document {
         }
         [] => {}
     }
-    blocks.push(Block::Notes(notes(found)));
+    blocks.push(Block::Notes(notes(program)));
     Document { blocks, records }
 }
 
-fn facts(found: &ProgramInKernels) -> Vec<(&'static str, String)> {
-    let native = &found.native;
+fn facts(program: &ProgramInKernels) -> Vec<(&'static str, String)> {
+    let native = &program.native;
     let calls: u64 = native.calls.values().sum();
     let here = format!(
         "{} and {} in {}, status {}",
@@ -57,13 +57,13 @@ fn bytes(bytes: u64) -> String {
     format!("{:.1} MiB of files", bytes as f64 / f64::from(1 << 20))
 }
 
-fn kernels(found: &ProgramInKernels) -> Table {
-    let first = found
+fn kernels(program: &ProgramInKernels) -> Table {
+    let first = program
         .kernels
         .first()
         .map_or(0, |kernel| kernel.instructions);
-    let native = &found.native;
-    Columns::of(&found.kernels)
+    let native = &program.native;
+    Columns::of(&program.kernels)
         .left("kernel", |k| &k.environment)
         .field("environment", |k| &k.environment)
         .field("kernel", |k| &k.kernel)
@@ -151,12 +151,12 @@ fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) 
 }
 
 fn changes(
-    found: &ProgramInKernels,
+    program: &ProgramInKernels,
     before: &ProgramInKernel,
     after: &ProgramInKernel,
     most: usize,
 ) -> Table {
-    let columns = Columns::of(&found.changes)
+    let columns = Columns::of(&program.changes)
         .left("function", |row| &row.function)
         .left("mostly for", |row| &row.mostly_for)
         .right(&before.environment, |row| row.before)
@@ -165,11 +165,11 @@ fn changes(
     shortened(columns.table(), most)
 }
 
-fn notes(found: &ProgramInKernels) -> Vec<String> {
-    let mut notes = found.notes.clone();
-    for kernel in &found.kernels {
+fn notes(program: &ProgramInKernels) -> Vec<String> {
+    let mut notes = program.notes.clone();
+    for kernel in &program.kernels {
         let name = &kernel.environment;
-        let differing = kernel.differing_calls(&found.native);
+        let differing = kernel.differing_calls(&program.native);
         let named: Vec<String> = differing
             .iter()
             .map(|(call, there, here)| format!("{call} {there} there, {here} here"))
@@ -256,7 +256,7 @@ mod tests {
         };
         let kernels = vec![kernel("linux-a", 1000, 300), kernel("linux-b", 1100, 450)];
         let changes = changed(&kernels[0].split, &kernels[1].split);
-        let found = ProgramInKernels {
+        let program = ProgramInKernels {
             command: vec!["ls".into()],
             native,
             kernels,
@@ -264,7 +264,7 @@ mod tests {
             ..ProgramInKernels::default()
         };
         assert_data_eq!(
-            as_text(program_document(&found, false)),
+            as_text(program_document(&program, false)),
             str![[r#"
 ls: a command in emulated kernels
 

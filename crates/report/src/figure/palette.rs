@@ -94,10 +94,10 @@ mod tests {
                     .map(move |c| (g, c))
             }) {
                 let least = if text.name == "bar" { 3.0 } else { 4.5 };
-                let found = contrast(of(ground), of(text));
+                let actual = contrast(of(ground), of(text));
                 assert!(
-                    found >= least,
-                    "{} on {}: {found:.2}",
+                    actual >= least,
+                    "{} on {}: {actual:.2}",
                     text.name,
                     ground.name
                 );

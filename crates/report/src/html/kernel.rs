@@ -57,8 +57,8 @@ fn sides(explained: &Explained) -> Vec<&KernelExplanation> {
 }
 
 /// `6.1.0-54-cloud-amd64 (linux-6.1)`
-fn place(of: &KernelExplanation) -> String {
-    format!("{} ({})", of.kernel, of.environment)
+fn place(explanation: &KernelExplanation) -> String {
+    format!("{} ({})", explanation.kernel, explanation.environment)
 }
 
 fn of_kernel(kernel: &KernelExplanation) -> Vec<Part> {

@@ -90,9 +90,10 @@ fn machine_line(profile: &Profile) -> String {
 
 fn time(profile: &Profile) -> Vec<Part> {
     let unknown = "It is not known what the wall time was spent on: several threads ran, and the tracer did not record when each was on a CPU.";
-    let found = attribute(profile, None, &[]);
-    let threads = found.threads.as_ref();
-    let threads = threads.map(|own| ledger_table(profile, &notes::title(profile), &found, own));
+    let attribution = attribute(profile, None, &[]);
+    let threads = attribution.threads.as_ref();
+    let threads =
+        threads.map(|ledger| ledger_table(profile, &notes::title(profile), &attribution, ledger));
     let by_wall = if threads.is_none() || !profile.is_service() {
         Some(time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure))
     } else {

@@ -18,48 +18,50 @@ use indexmap::IndexMap;
 use itertools::Itertools;
 use model::prose::{counted, few, some};
 
-pub fn runs_page(of: &RunsPage) -> Page {
-    let machine = if of.files.len() == 1 {
+pub fn runs_page(page: &RunsPage) -> Page {
+    let machine = if page.files.len() == 1 {
         "The machine"
     } else {
         "The machines"
     };
-    let hosts = vec![Part::table(host::of_runs(of.files))];
-    let compared = of
+    let hosts = vec![Part::table(host::of_runs(page.files))];
+    let compared = page
         .comparison
-        .map(|comparison| compared::parts(of, comparison))
+        .map(|comparison| compared::parts(page, comparison))
         .unwrap_or_default();
     Page {
-        title: title(of),
-        subtitle: subtitle(of),
-        warnings: warnings(of.files),
+        title: title(page),
+        subtitle: subtitle(page),
+        warnings: warnings(page.files),
         sections: vec![
-            Section::new("answer", "Answer", answer::parts(of)).headed(answer::question(of)),
+            Section::new("answer", "Answer", answer::parts(page)).headed(answer::question(page)),
             Section::new("compared", "Side by side", compared),
-            Section::new("operations", "Operations", operations::parts(of)),
-            Section::new("charts", "Charts", charts::parts(of)),
-            Section::new("latency", "Single calls", charts::singles(of)),
-            Section::new("parameters", "Parameters", charts::parameters(of))
+            Section::new("operations", "Operations", operations::parts(page)),
+            Section::new("charts", "Charts", charts::parts(page)),
+            Section::new("latency", "Single calls", charts::singles(page)),
+            Section::new("parameters", "Parameters", charts::parameters(page))
                 .headed("Cost over parameters"),
-            kernel::section(of.explained),
+            kernel::section(page.explained),
             Section::new("host", "Machine", hosts).headed(machine),
         ],
-        made_from: counted(of.files.len(), "result file"),
+        made_from: counted(page.files.len(), "result file"),
         numbers: "Costs are medians over batches of undisturbed rounds; their intervals are for the next run, not counting speed changes of the whole machine. Ratios have 95% confidence intervals.",
         ..Page::default()
     }
 }
 
-fn title(of: &RunsPage) -> String {
-    let study = of.detail().and_then(|detail| detail.summary.study.as_ref());
-    let places: Vec<&str> = of
+fn title(page: &RunsPage) -> String {
+    let study = page
+        .detail()
+        .and_then(|detail| detail.summary.study.as_ref());
+    let places: Vec<&str> = page
         .detail()
         .iter()
         .flat_map(|detail| columns::environments(&detail.summary))
         .collect();
     match (
         study.filter(|study| !study.title.is_empty()),
-        of.files.len(),
+        page.files.len(),
     ) {
         (Some(study), _) => study.title.clone(),
         (None, 1) if places.len() > 1 => format!("What system calls cost in {}", some(&places, 4)),
@@ -68,9 +70,12 @@ fn title(of: &RunsPage) -> String {
     }
 }
 
-fn subtitle(of: &RunsPage) -> String {
-    let (None, Some(main)) = (of.comparison, of.main()) else {
-        return some(&of.files.iter().map(Portrait::label).collect::<Vec<_>>(), 6);
+fn subtitle(page: &RunsPage) -> String {
+    let (None, Some(main)) = (page.comparison, page.main()) else {
+        return some(
+            &page.files.iter().map(Portrait::label).collect::<Vec<_>>(),
+            6,
+        );
     };
     let info = &main.column.info;
     let runs = if info.runs > 1 {

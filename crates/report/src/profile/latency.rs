@@ -81,8 +81,8 @@ pub fn profile_latency_document(profile: &Profile) -> Document {
     latency_table(profile, &latencies(profile)).into()
 }
 
-pub fn latency_table(profile: &Profile, found: &[Latency]) -> Table {
-    let mut columns = Columns::of(found)
+pub fn latency_table(profile: &Profile, latencies: &[Latency]) -> Table {
+    let mut columns = Columns::of(latencies)
         .same("call", |latency| &latency.call)
         .counts("calls", "calls", |latency| latency.calls);
     for (title, field, ns, expendable) in PERCENTILES {
@@ -94,7 +94,7 @@ pub fn latency_table(profile: &Profile, found: &[Latency]) -> Table {
     columns
         .table()
         .titled("latency of single calls, in microseconds")
-        .noted(notes(profile, found))
+        .noted(notes(profile, latencies))
 }
 
 /// Title, field, and how early it is left out.
@@ -115,11 +115,11 @@ fn micros(ns: Option<f64>) -> Cell {
     })
 }
 
-fn notes(profile: &Profile, found: &[Latency]) -> Vec<String> {
-    if found.is_empty() {
+fn notes(profile: &Profile, latencies: &[Latency]) -> Vec<String> {
+    if latencies.is_empty() {
         return vec![unknown(profile)];
     }
-    let few = found.iter().any(|latency| latency.p99_9_ns.is_none());
+    let few = latencies.iter().any(|latency| latency.p99_9_ns.is_none());
     [
         resolution(profile),
         few.then(|| format!("-: fewer than {FEWEST_BEYOND} calls took longer")),
@@ -176,8 +176,8 @@ pub fn latency_histograms(profile: &Profile) -> Option<Figure> {
 }
 
 /// On one axis; `None` without any.
-pub fn histograms(found: &[Latency]) -> Option<Figure> {
-    let drawn = &found[..found.len().min(MOST)];
+pub fn histograms(latencies: &[Latency]) -> Option<Figure> {
+    let drawn = &latencies[..latencies.len().min(MOST)];
     let axis = LogAxis::holding(
         drawn
             .iter()
@@ -237,11 +237,11 @@ mod tests {
     fn what_the_tracer_adds_is_subtracted_and_nothing_is_negative() {
         let mut profile = profile(&[(100, 50), (1000, 50)]);
         profile.tracer.offset_per_call_ns = Some(200.0);
-        let found = Latency::of(&profile, "read").unwrap();
-        assert_eq!(found.p50_ns, Some(0.0));
+        let latency = Latency::of(&profile, "read").unwrap();
+        assert_eq!(latency.p50_ns, Some(0.0));
         assert!(
-            (found.p90_ns.unwrap() / 800.0 - 1.0).abs() < 0.05,
-            "{found:?}"
+            (latency.p90_ns.unwrap() / 800.0 - 1.0).abs() < 0.05,
+            "{latency:?}"
         );
     }
 }

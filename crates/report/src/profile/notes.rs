@@ -144,11 +144,11 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
 }
 
 fn throttled(profile: &Profile) -> Option<String> {
-    let own = profile.usage.throttled.as_ref()?;
-    let for_s = duration(own.throttled_ns as f64 / 1e9);
+    let limits = profile.usage.throttled.as_ref()?;
+    let for_s = duration(limits.throttled_ns as f64 / 1e9);
     Some(format!(
         "Waiting for a CPU: {}, for {for_s} summed over CPUs.",
-        own.words()
+        limits.words()
     ))
 }
 

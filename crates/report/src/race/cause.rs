@@ -214,7 +214,7 @@ pub fn ms(counts: &Counts) -> Option<f64> {
 const MOST_ROWS: usize = 8;
 
 /// `None` if none differ.
-pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
+pub fn changed(race: &RaceFound, versus: &Versus) -> Option<Table> {
     let calls = versus
         .calls
         .as_ref()
@@ -266,8 +266,8 @@ pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
         .without_empty()
         .titled(format!(
             "System calls, {} against {}",
-            label(found, versus.head),
-            label(found, versus.base)
+            label(race, versus.head),
+            label(race, versus.base)
         ));
     Some(table.noted(notes))
 }

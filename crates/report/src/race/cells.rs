@@ -16,28 +16,27 @@ pub const MOST_NAMED: usize = 2;
 /// Starting a command takes a little more memory than a process that does nothing.
 const STARTING: f64 = 1.05;
 
-pub fn label(found: &RaceFound, index: usize) -> String {
-    cut(found.results[index].name(), COMMAND)
+pub fn label(race: &RaceFound, index: usize) -> String {
+    cut(race.results[index].name(), COMMAND)
 }
 
 /// The control has its base's.
-pub fn row_name(own: &RaceResult) -> String {
-    let again = if own.control { " (again)" } else { "" };
-    format!("{}{again}", own.name())
+pub fn row_name(result: &RaceResult) -> String {
+    let again = if result.control { " (again)" } else { "" };
+    format!("{}{again}", result.name())
 }
 
 /// The base once more, beside what is compared with it.
-pub fn control_of<'a>(found: &'a RaceFound, versus: &Versus) -> Option<&'a Versus> {
-    found
-        .versus
+pub fn control_of<'a>(race: &'a RaceFound, versus: &Versus) -> Option<&'a Versus> {
+    race.versus
         .iter()
-        .find(|own| own.base == versus.base && found.results[own.head].control)
+        .find(|own| own.base == versus.base && race.results[own.head].control)
 }
 
 /// Of those that are compared, not of controls.
-pub fn compared(found: &RaceFound) -> impl Iterator<Item = &Versus> {
-    let versus = found.versus.iter();
-    versus.filter(|versus| !found.results[versus.head].control)
+pub fn compared(race: &RaceFound) -> impl Iterator<Item = &Versus> {
+    let versus = race.versus.iter();
+    versus.filter(|versus| !race.results[versus.head].control)
 }
 
 /// A command, and what it is compared by.
@@ -61,18 +60,18 @@ impl Line<'_> {
 }
 
 /// Controls stand below what they repeat.
-pub fn lines(found: &RaceFound) -> Vec<Line<'_>> {
-    let versus = |index: usize| found.versus.iter().find(|versus| versus.head == index);
+pub fn lines(race: &RaceFound) -> Vec<Line<'_>> {
+    let versus = |index: usize| race.versus.iter().find(|versus| versus.head == index);
     let place = |index: usize| match versus(index) {
-        Some(own) if found.results[index].control => (own.base, 1),
+        Some(own) if race.results[index].control => (own.base, 1),
         _ => (index, 0),
     };
-    let mut order: Vec<usize> = (0..found.results.len()).collect();
+    let mut order: Vec<usize> = (0..race.results.len()).collect();
     order.sort_by_key(|index| place(*index));
     order
         .into_iter()
         .map(|index| Line {
-            own: &found.results[index],
+            own: &race.results[index],
             versus: versus(index),
         })
         .collect()
@@ -87,15 +86,15 @@ pub fn half_width(interval: Option<[f64; 3]>) -> Cell {
 }
 
 /// The median of the peaks; `<` where no less could be seen.
-pub fn memory(least_byte: u64, own: &RaceResult) -> Cell {
-    if own.memory_usage_byte.is_empty() {
+pub fn memory(least_byte: u64, result: &RaceResult) -> Cell {
+    if result.memory_usage_byte.is_empty() {
         return Cell::default();
     }
-    let least_byte = own
+    let least_byte = result
         .inside
         .as_ref()
         .map_or(least_byte, |inside| inside.empty_memory_byte);
-    let bytes = Span::of(own.memory_usage_byte.clone()).median;
+    let bytes = Span::of(result.memory_usage_byte.clone()).median;
     let below = if bytes as f64 <= STARTING * least_byte as f64 {
         "< "
     } else {
@@ -128,23 +127,23 @@ pub const WHAT: &str = "start-up: the extra time of an empty program there; firs
 
 const MOST_ENVIRONMENTS: usize = 4;
 
-fn inside(own: &RaceResult) -> Option<&InsideResult> {
-    own.inside.as_ref()
+fn inside(result: &RaceResult) -> Option<&InsideResult> {
+    result.inside.as_ref()
 }
 
-pub fn net(own: &RaceResult) -> Option<f64> {
-    Some(inside(own)?.net?[0])
+pub fn net(result: &RaceResult) -> Option<f64> {
+    Some(inside(result)?.net?[0])
 }
 
 /// None natively, by definition.
-pub fn start_up(own: &RaceResult) -> Option<f64> {
-    Some(inside(own)?.start_up?[0]).filter(|seconds| *seconds != 0.0 && !own.control)
+pub fn start_up(result: &RaceResult) -> Option<f64> {
+    Some(inside(result)?.start_up?[0]).filter(|seconds| *seconds != 0.0 && !result.control)
 }
 
 /// `5.61 ±0.13`
-pub fn start_up_cell(own: &RaceResult, unit: TimeUnit) -> Option<Cell> {
-    let start_up = start_up(own)?;
-    let [_, low, high] = inside(own)?.start_up?;
+pub fn start_up_cell(result: &RaceResult, unit: TimeUnit) -> Option<Cell> {
+    let start_up = start_up(result)?;
+    let [_, low, high] = inside(result)?.start_up?;
     let error = unit.text((high - low) / 2.0);
     Some(Cell::number(
         format!("{} ±{error}", unit.text(start_up)),
@@ -152,31 +151,31 @@ pub fn start_up_cell(own: &RaceResult, unit: TimeUnit) -> Option<Cell> {
     ))
 }
 
-pub fn no_ratio(found: &RaceFound, versus: &Versus) -> String {
-    if net(&found.results[versus.head]).is_none() {
+pub fn no_ratio(race: &RaceFound, versus: &Versus) -> String {
+    if net(&race.results[versus.head]).is_none() {
         return "No comparison.".to_string();
     }
     format!(
         "{}: not known: the command takes less time than the start-up scatters by.",
-        label(found, versus.head)
+        label(race, versus.head)
     )
 }
 
-pub fn cautions(found: &RaceFound) -> Vec<String> {
+pub fn cautions(race: &RaceFound) -> Vec<String> {
     let mut cautions = Vec::new();
-    if let Some(names) = named(found, hides_under_start_up) {
+    if let Some(names) = named(race, hides_under_start_up) {
         cautions.push(format!(
             "The start-up takes longer than the command, and hides small differences: {names}."
         ));
     }
-    if let Some(names) = named(found, |result| {
+    if let Some(names) = named(race, |result| {
         inside(result).is_some() && result.cpu_times.is_empty()
     }) {
         cautions.push(format!(
             "CPU time and memory are not known where other processes do the work: {names}."
         ));
     }
-    if found.fresh_copies {
+    if race.fresh_copies {
         cautions.push("Each execution started in a fresh copy of the working directory.".into());
     }
     cautions
@@ -187,8 +186,8 @@ fn hides_under_start_up(result: &RaceResult) -> bool {
     start_up.is_some_and(|(start, net)| start > net)
 }
 
-fn named(found: &RaceFound, is_meant: fn(&RaceResult) -> bool) -> Option<String> {
-    let results = found.results.iter().filter(|result| is_meant(result));
+fn named(race: &RaceFound, is_meant: fn(&RaceResult) -> bool) -> Option<String> {
+    let results = race.results.iter().filter(|result| is_meant(result));
     let names: Vec<&str> = results.map(RaceResult::name).collect();
     (!names.is_empty()).then_some(some(&names, MOST_ENVIRONMENTS))
 }

@@ -331,7 +331,7 @@ impl<'a> Line<'a> {
 
     /// Empty if it is in another unit.
     pub fn figure_in(&self, unit: Unit) -> Cell {
-        if self.unit.is_none_or(|own| own == unit) {
+        if self.unit.is_none_or(|measure| measure == unit) {
             self.figure.clone()
         } else {
             Cell::default()

@@ -99,19 +99,19 @@ fn cell(row: &Row, event: &str) -> Cell {
     else {
         return Cell::default();
     };
-    let Some(found) = event_count(launches) else {
+    let Some(ranged) = event_count(launches) else {
         return Cell::dash();
     };
-    let half = found
+    let half = ranged
         .low_high
         .map_or(f64::INFINITY, |(low, high)| (high - low) / 2.0);
-    let text = count(found.value);
-    let doubt = if half > DOUBT * found.value.abs() && text != "0" {
+    let text = count(ranged.value);
+    let doubt = if half > DOUBT * ranged.value.abs() && text != "0" {
         "~"
     } else {
         ""
     };
-    Cell::number(format!("{doubt}{text}"), found.value)
+    Cell::number(format!("{doubt}{text}"), ranged.value)
 }
 
 #[cfg(test)]

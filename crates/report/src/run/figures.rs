@@ -172,7 +172,7 @@ fn drawn(figure: &RowFigure) -> Option<Quantity> {
         low_high,
         ..next_run
     })
-    .filter(|own| own.value > 0.0 && own.value.is_finite())
+    .filter(|quantity| quantity.value > 0.0 && quantity.value.is_finite())
 }
 
 fn own_interval(cost: &RowCost) -> Option<(f64, f64)> {
@@ -191,10 +191,10 @@ pub fn in_column(row: &ComparedRow, column: usize, unit: Unit) -> Option<Ranged>
     drawn(row.cells[column].as_ref()?.figure.as_ref().ok()?)?.in_unit(unit)
 }
 
-fn cost_row(label: String, of: &Row, costs: impl IntoIterator<Item = Option<Ranged>>) -> DotRow {
+fn cost_row(label: String, row: &Row, costs: impl IntoIterator<Item = Option<Ranged>>) -> DotRow {
     DotRow {
         label,
-        kernel: Some(kernel(of)),
+        kernel: Some(kernel(row)),
         dots: costs
             .into_iter()
             .map(|cost| cost.map(|at| Dot { at, decided: true }))

@@ -164,14 +164,14 @@ fn sessions_that_differ_are_not_called_changed() {
 fn p_values_and_interval_agree() {
     for step in 0..60 {
         let new = 90.0 + f64::from(step) * 0.5;
-        let found = BetweenRuns::of(
+        let ratio = BetweenRuns::of(
             &[case(&[new - 0.4, new, new + 0.3])],
             &[case(&[99.8, 100.0, 100.1])],
         );
-        let (low, high) = found.low_high();
-        assert_eq!(found.p_differs() < 0.05, low > 1.0 || high < 1.0, "{new}");
+        let (low, high) = ratio.low_high();
+        assert_eq!(ratio.p_differs() < 0.05, low > 1.0 || high < 1.0, "{new}");
         assert_eq!(
-            found.p_same(0.08) < 0.025,
+            ratio.p_same(0.08) < 0.025,
             low > 1.0 / 1.08 && high < 1.08,
             "{new}"
         );
@@ -231,12 +231,12 @@ fn the_machine_as_a_whole_moves_as_it_did_before() {
         degrees: 9.0,
     };
     let [new, old] = [0.03, 0.0].map(|ln| Side::of_machine(&[ln], learned));
-    let found = BetweenRuns::of(&[new], &[old]);
+    let ratio = BetweenRuns::of(&[new], &[old]);
     assert!(
-        (found.log_ratio - 0.03).abs() < 1e-12
-            && (found.error.sd - 0.01 * 2f64.sqrt()).abs() < 1e-12
+        (ratio.log_ratio - 0.03).abs() < 1e-12
+            && (ratio.error.sd - 0.01 * 2f64.sqrt()).abs() < 1e-12
     );
-    assert!((found.error.degrees - 18.0).abs() < 1e-9);
+    assert!((ratio.error.degrees - 18.0).abs() < 1e-9);
     // Runs of one session agree more than sessions do.
     let steady = Side::of_machine(&[0.03, 0.031, 0.029, 0.03, 0.03], learned);
     assert!(
@@ -284,7 +284,7 @@ fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
                 .unwrap()
                 .next_run()
                 .interval(this);
-            found.is_some_and(|own| own.low <= next && next <= own.high)
+            found.is_some_and(|interval| interval.low <= next && next <= interval.high)
         });
         assert!(
             share >= 0.93,

@@ -48,9 +48,9 @@ pub fn explained(file: &KernelExplanation) -> Checked {
 
 pub fn versus(file: &KernelVersus) -> Checked {
     name("operation", &file.operation)?;
-    for (side, own) in [("before", &file.before), ("after", &file.after)] {
-        explained(own).map_err(|error| error.within(&format!("{side}.")))?;
-        if own.operation != file.operation || own.params != file.params {
+    for (side, explanation) in [("before", &file.before), ("after", &file.after)] {
+        explained(explanation).map_err(|error| error.within(&format!("{side}.")))?;
+        if explanation.operation != file.operation || explanation.params != file.params {
             return wrong(
                 &format!("{side}.operation"),
                 "is another operation, or has other parameters",
@@ -61,13 +61,13 @@ pub fn versus(file: &KernelVersus) -> Checked {
     let (groups, functions) = (file.groups.iter(), file.functions.iter());
     within(
         "groups: before",
-        groups.clone().map(|own| own.before),
+        groups.clone().map(|group_change| group_change.before),
         before,
     )?;
-    within("groups: after", groups.map(|own| own.after), after)?;
+    within("groups: after", groups.map(|group| group.after), after)?;
     within(
         "functions: before",
-        functions.clone().map(|own| own.before),
+        functions.clone().map(|difference| difference.before),
         before,
     )?;
     within("functions: after", functions.map(|own| own.after), after)?;
@@ -112,8 +112,8 @@ fn call(place: &str, of: &Call, depth: usize) -> Checked {
         .try_for_each(|child| call(place, child, depth + 1))
 }
 
-fn calls(of: &Call) -> Option<u64> {
-    of.children
+fn calls(call: &Call) -> Option<u64> {
+    call.children
         .iter()
-        .try_fold(of.calls, |sum, child| sum.checked_add(calls(child)?))
+        .try_fold(call.calls, |sum, child| sum.checked_add(calls(child)?))
 }

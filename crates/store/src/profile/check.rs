@@ -141,7 +141,7 @@ fn details(file: &Profile) -> Checked {
     )?;
     fits("waits.stalled_ns", waits.filter_map(|wait| wait.stalled_ns))?;
     let times = file.threads.iter().map(|thread| thread.time);
-    let times = times.chain(file.requests.iter().map(|own| own.time));
+    let times = times.chain(file.requests.iter().map(|requests| requests.time));
     let times = times.chain(file.usage.thread_time);
     let parts = times.flat_map(|time| [time.ran_ns, time.runnable_ns, time.blocked_ns]);
     fits("threads", parts)?;
@@ -154,9 +154,12 @@ fn details(file: &Profile) -> Checked {
     let own = file.usage.throttled.iter();
     counts(
         "usage.throttled.periods",
-        own.clone().map(|own| own.periods),
+        own.clone().map(|throttled| throttled.periods),
     )?;
-    counts("usage.throttled.throttled", own.map(|own| own.throttled))?;
+    counts(
+        "usage.throttled.throttled",
+        own.map(|limits| limits.throttled),
+    )?;
     let locks = file.locks.iter();
     counts("locks.waits", locks.clone().map(|lock| lock.waits))?;
     fits("locks.waited_ns", locks.map(|lock| lock.waited_ns))?;

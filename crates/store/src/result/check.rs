@@ -17,7 +17,10 @@ const MOST_ENTRIES: f64 = 1e9;
 
 pub fn run(run: &Run) -> Checked {
     name("tool.name", &run.tool.name)?;
-    names("source.title", run.source.iter().map(|own| &own.title))?;
+    names(
+        "source.title",
+        run.source.iter().map(|source| &source.title),
+    )?;
     run.study.iter().try_for_each(study)?;
     names(
         "environments.name",
@@ -133,9 +136,9 @@ fn record(record: &Record) -> Checked {
 
 fn outcome(outcome: &Outcome) -> Checked {
     match outcome {
-        Outcome::Measured(own) => samples(own),
-        Outcome::Counted(own) => counted(own),
-        Outcome::Published(own) => figure(own),
+        Outcome::Measured(measurement) => samples(measurement),
+        Outcome::Counted(measurement) => counted(measurement),
+        Outcome::Published(measurement) => figure(measurement),
         Outcome::Failed(_) => Ok(()),
     }
 }

@@ -21,8 +21,8 @@ impl Tally {
     }
 
     pub fn took(&mut self, call: &str, elapsed_ns: u64) {
-        let own = self.latencies.entry(call.to_string()).or_default();
-        own.record(elapsed_ns);
+        let histogram = self.latencies.entry(call.to_string()).or_default();
+        histogram.record(elapsed_ns);
     }
 
     pub fn rename(&mut self, from: u64, to: u64) {

@@ -519,8 +519,8 @@ mod tests {
             }
         }
 
-        fn of_kind(found: &Calibration, kind: Kind) -> Overhead {
-            found.added.unwrap()[kind as usize]
+        fn of_kind(calibration: &Calibration, kind: Kind) -> Overhead {
+            calibration.added.unwrap()[kind as usize]
         }
 
         let quiet = of(PAIRS, 0.5);

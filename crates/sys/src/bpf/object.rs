@@ -173,13 +173,13 @@ fn maps(btf: &Btf) -> Option<Vec<MapDefinition>> {
                 ..MapDefinition::default()
             };
             for (member, id) in btf.members(id)? {
-                let of = btf.pointee(id)?;
+                let pointee = btf.pointee(id)?;
                 match member {
-                    "type" => map.kind = btf.length(of)?,
-                    "max_entries" => map.entries = btf.length(of)?,
-                    "map_flags" => map.flags = btf.length(of)?,
-                    "key" => map.key_bytes = btf.size(of)?,
-                    "value" => map.value_bytes = btf.size(of)?,
+                    "type" => map.kind = btf.length(pointee)?,
+                    "max_entries" => map.entries = btf.length(pointee)?,
+                    "map_flags" => map.flags = btf.length(pointee)?,
+                    "key" => map.key_bytes = btf.size(pointee)?,
+                    "value" => map.value_bytes = btf.size(pointee)?,
                     _ => return None,
                 }
             }

@@ -15,8 +15,8 @@ const MOUNTED: &str = "/sys/kernel/tracing";
 fn number(event: &str) -> Result<u64> {
     let file = format!("events/{event}/id");
     let text = read_to_string(format!("{MOUNTED}/{file}")).or_else(|_| {
-        let own = tracefs()?;
-        read_to_string(format!("/proc/self/fd/{}/{file}", own.as_raw_fd()))
+        let fd = tracefs()?;
+        read_to_string(format!("/proc/self/fd/{}/{file}", fd.as_raw_fd()))
     });
     let number = text.map_err(|why| anyhow!("{MOUNTED}/{file}: {why}"));
     number

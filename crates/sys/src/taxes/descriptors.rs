@@ -24,9 +24,9 @@ struct Held {
 }
 
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
-    let own = sources.link("proc/self");
+    let link = sources.link("proc/self");
     processes(sources)
-        .filter(|process| Some(process) != own.as_ref())
+        .filter(|process| Some(process) != link.as_ref())
         .flat_map(|process| taxes_of(&who(sources, &process), &held(sources, &process)))
         .collect()
 }

@@ -113,21 +113,24 @@ impl<'a> Decoder<'a> {
         let mut compat = self.raw.calls.iter().filter(|(key, _)| is_compat(key));
         let plain = compat.all(|(key, _)| self.compat.contains(&key.group));
         let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
-        for (of, calls) in &self.raw.durations {
+        for (duration_key, calls) in &self.raw.durations {
             let key = Key {
-                number: of.number,
-                gate: of.gate as u8,
+                number: duration_key.number,
+                gate: duration_key.gate as u8,
                 ..Key::default()
             };
-            let name = match of.number {
+            let name = match duration_key.number {
                 NUMBER_REQUEST => REQUEST.to_string(),
                 NUMBER_RING..NUMBER_RING_END => {
-                    ring_latency(&ring_operation(of.number - NUMBER_RING))
+                    ring_latency(&ring_operation(duration_key.number - NUMBER_RING))
                 }
                 _ => call_name(&key, plain),
             };
             let histogram = latencies.entry(name).or_default();
-            histogram.add(histogram.bucket(bucket_ns(of.bucket as usize)), *calls);
+            histogram.add(
+                histogram.bucket(bucket_ns(duration_key.bucket as usize)),
+                *calls,
+            );
         }
         latencies
     }
@@ -483,10 +486,10 @@ mod tests {
             ],
             ..Raw::default()
         };
-        let mut found = Profile::default();
-        Decoder::new(&raw, Detail::Times).fill(Grouping::Name, &BTreeMap::new(), &mut found);
-        subtract(50.0, &mut found);
-        let calls = found.groups[0].calls.iter();
+        let mut profile = Profile::default();
+        Decoder::new(&raw, Detail::Times).fill(Grouping::Name, &BTreeMap::new(), &mut profile);
+        subtract(50.0, &mut profile);
+        let calls = profile.groups[0].calls.iter();
         let times: Vec<Option<u64>> = calls.map(|count| count.on_cpu_ns).collect();
         assert_eq!(times, [Some(1500), Some(0)]);
     }

@@ -58,11 +58,11 @@ pub fn fill(decoder: &Decoder, more: More, sent: &Named, begun_ns: u64, into: &m
 /// Those of one site are divided among its stacks as the sample has them.
 fn stacks(decoder: &Decoder, sent: &Named, into: &mut Profile) {
     let mut rows: BTreeMap<(String, String, Stack), Counted> = BTreeMap::new();
-    for (of, counted) in &decoder.raw.stack_counts {
-        let (process, call) = (decoder.process(&of.key), decoder.call(&of.key));
+    for (key, counted) in &decoder.raw.stack_counts {
+        let (process, call) = (decoder.process(&key.key), decoder.call(&key.key));
         let found = sent
             .sites
-            .get(of)
+            .get(key)
             .cloned()
             .unwrap_or_else(|| vec![(vec![UNKNOWN.into()], 1)]);
         let weights: Vec<u64> = found.iter().map(|(_, weight)| *weight).collect();
@@ -172,13 +172,13 @@ fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
     let mut dropped = raw.globals.objects_dropped;
     // By the object itself: what is known of the names of two may be the same.
     let mut rows: BTreeMap<(u64, String, String), ObjectCount> = BTreeMap::new();
-    for (of, counted) in &raw.objects {
-        let Some(name) = raw.names.get(&of.object) else {
+    for (key, counted) in &raw.objects {
+        let Some(name) = raw.names.get(&key.object) else {
             dropped += counted.calls;
             continue;
         };
-        let (process, count) = (decoder.process(&of.key), decoder.count(&of.key, counted));
-        match rows.entry((of.object, process.clone(), count.call.clone())) {
+        let (process, count) = (decoder.process(&key.key), decoder.count(&key.key, counted));
+        match rows.entry((key.object, process.clone(), count.call.clone())) {
             Entry::Occupied(row) => row.into_mut().count.add(&count),
             Entry::Vacant(row) => {
                 let (kind, name, directory) = object_name(name, &raw.names, mounts);

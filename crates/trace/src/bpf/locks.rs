@@ -89,8 +89,8 @@ pub fn shoot_downs(decoder: &Decoder) -> Vec<ShootDowns> {
 
     let mut rows: BTreeMap<_, u64> = BTreeMap::new();
     let all = decoder.raw.locks.iter();
-    for (of, wait) in all.filter(|(of, _)| of.key.kind == lock::TLB) {
-        let key = (decoder.process(&of.key), call(decoder, &of.key));
+    for (lock_key, wait) in all.filter(|(of, _)| of.key.kind == lock::TLB) {
+        let key = (decoder.process(&lock_key.key), call(decoder, &lock_key.key));
         *rows.entry(key).or_default() += wait.waits;
     }
     let mut rows: Vec<ShootDowns> = rows.into_iter().map(row).collect();

@@ -26,15 +26,15 @@ struct Found {
 /// Divides the time, and corrects the tracer's overhead where samples contradict it. `profile` has the calls and that overhead. The
 /// programs do not see `unseen_ns` of a call's way into the kernel and back; a page fault takes `fault_ns`. Both are 0 if unknown.
 pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
-    let found = found(raw);
+    let findings = found(raw);
     let all = profile.all_calls();
     let cpu_ns = ran_ns(raw) as f64;
     let beside_ns = (cpu_ns - all.on_cpu_ns.unwrap_or(0) as f64).max(0.0);
     let added_ns = profile.tracer.added_total_ns.unwrap_or(0) as f64;
-    let mut rest_ns = found.rest(cpu_ns, beside_ns, added_ns);
+    let mut rest_ns = findings.rest(cpu_ns, beside_ns, added_ns);
     if all.untimed > 0 {
         // The time of those is in `beside_ns`.
-        rest_ns = rest_ns.min(found.sampled_ns(cpu_ns));
+        rest_ns = rest_ns.min(findings.sampled_ns(cpu_ns));
     }
     if rest_ns > beside_ns - added_ns && all.calls > 0 {
         let facts = &mut profile.tracer;
@@ -44,7 +44,7 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
     }
     let faults_ns = profile.usage.minor_faults.unwrap_or(0) as f64 * fault_ns;
     profile.usage.outside =
-        Some(found.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
+        Some(findings.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
 }
 
 pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
@@ -83,7 +83,7 @@ fn found(raw: &Raw) -> Found {
     } else {
         Functions::default()
     };
-    let mut found = Found {
+    let mut findings = Found {
         user: globals.samples_user as f64,
         calls: globals.samples_calls as f64,
         kernel: globals.samples_kernel as f64,
@@ -92,14 +92,14 @@ fn found(raw: &Raw) -> Found {
     for (place, samples) in places() {
         let function = functions.at(place.address as u32);
         let by = match function.map(entry) {
-            _ if place.address == 0 => &mut found.kernel,
-            Some(PAGE_FAULT) => &mut found.page_faults,
-            Some(INTERRUPT) => &mut found.interrupts,
-            _ => &mut found.kernel,
+            _ if place.address == 0 => &mut findings.kernel,
+            Some(PAGE_FAULT) => &mut findings.page_faults,
+            Some(INTERRUPT) => &mut findings.interrupts,
+            _ => &mut findings.kernel,
         };
         *by += *samples as f64;
     }
-    found
+    findings
 }
 
 impl Found {
@@ -199,12 +199,12 @@ mod tests {
             // Large pages: a few faults take all the time.
             ([5, 0, 145, 0, 0], [1500.0, 1500.0, 15.0], [50, 1450, 0, 0]),
         ] {
-            let of = found(samples).divide(rest_ns, cpu_ns, faults_ns, 0.0);
+            let outside = found(samples).divide(rest_ns, cpu_ns, faults_ns, 0.0);
             let parts = [
-                of.user_ns,
-                of.page_faults_ns,
-                of.interrupts_ns,
-                of.kernel_ns,
+                outside.user_ns,
+                outside.page_faults_ns,
+                outside.interrupts_ns,
+                outside.kernel_ns,
             ];
             assert_eq!(parts, expected);
         }

@@ -62,15 +62,15 @@ fn function_at(named: &Named, key: &Key, site: u64) -> Option<String> {
     function.map(ToString::to_string)
 }
 
-fn row(decoder: &Decoder, mounts: &Mounts, of: &WaitKey) -> WaitCount {
+fn row(decoder: &Decoder, mounts: &Mounts, key: &WaitKey) -> WaitCount {
     let names = &decoder.raw.names;
-    let has = |bit| of.key.value & bit > 0;
-    let (object, waker) = (names.get(&of.object), names.get(&of.waker));
+    let has = |bit| key.key.value & bit > 0;
+    let (object, waker) = (names.get(&key.object), names.get(&key.waker));
     WaitCount {
-        process: decoder.process(&of.key),
-        tid: Some(of.thread).filter(|thread| *thread > 0),
-        call: decoder.call(&of.key),
-        descriptor: decode::descriptor(of.key.kind).filter(|kind| *kind != DescriptorKind::None),
+        process: decoder.process(&key.key),
+        tid: Some(key.thread).filter(|thread| *thread > 0),
+        call: decoder.call(&key.key),
+        descriptor: decode::descriptor(key.key.kind).filter(|kind| *kind != DescriptorKind::None),
         on: object.and_then(|name| details::waited_on(name, names, mounts)),
         peer: object.and_then(peer),
         by: waker.map(waker_name),
@@ -207,10 +207,10 @@ fn process(decoder: &Decoder, group: u32) -> String {
 fn requests(decoder: &Decoder, mounts: &Mounts) -> Vec<Requests> {
     let mut sums: BTreeMap<_, Requests> = BTreeMap::new();
     let names = &decoder.raw.names;
-    for (of, served) in &decoder.raw.served {
-        let on = names.get(&of.peer);
+    for (served_key, served) in &decoder.raw.served {
+        let on = names.get(&served_key.peer);
         let on = on.and_then(|name| details::waited_on(name, names, mounts));
-        let key = (process(decoder, of.group as u32), on);
+        let key = (process(decoder, served_key.group as u32), on);
         sums.entry(key).or_default().add(&Requests {
             connections: served.connections,
             requests: served.requests,

@@ -152,8 +152,8 @@ impl Entries {
                 self.known.insert(path.to_path_buf(), None);
                 return None;
             }
-            let found = self.at(&place);
-            if let Kind::Link(target) = found
+            let kind = self.at(&place);
+            if let Kind::Link(target) = kind
                 && links < MOST_LINKS
             {
                 links += 1;

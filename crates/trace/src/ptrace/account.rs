@@ -98,7 +98,7 @@ mod tests {
         let one_of_two = [(2, 1, 30, 30), (3, 1, 10, 10), (1, 0, 20, 50)];
         let orphan = [(1, 0, 20, 20), (2, 1, 30, 30)];
         let without_root = [(2, 1, 30, 30)];
-        let found = [
+        let actual = [
             &waited_for[..],
             &not_waited_for,
             &one_of_two,
@@ -106,6 +106,6 @@ mod tests {
             &without_root,
         ]
         .map(system_ms);
-        assert_eq!(found, [Some(50), Some(50), Some(60), Some(50), None]);
+        assert_eq!(actual, [Some(50), Some(50), Some(60), Some(50), None]);
     }
 }

@@ -81,10 +81,10 @@ mod tests {
 
     #[test]
     fn what_a_null_call_takes_longer_is_the_tracers() {
-        let found = summary(&calls(|n| n), 100.0);
-        assert_eq!(found.off_cpu_ns, 374);
+        let calibration = summary(&calls(|n| n), 100.0);
+        assert_eq!(calibration.off_cpu_ns, 374);
         assert_eq!(
-            found.added,
+            calibration.added,
             Some(Overhead {
                 ns: 4900.0,
                 low: 4900.0,

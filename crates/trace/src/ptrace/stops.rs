@@ -259,7 +259,7 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
 
 /// The files of a process that is protected belong to root.
 fn forbidden(pid: i32) -> &'static str {
-    let owner = std::fs::metadata(format!("/proc/{pid}")).map(|found| found.uid());
+    let owner = std::fs::metadata(format!("/proc/{pid}")).map(|metadata| metadata.uid());
     if owner.is_ok_and(|owner| owner != geteuid().as_raw()) {
         "it belongs to another user or is protected; try as root, or see kernel.yama.ptrace_scope"
     } else {

@@ -42,10 +42,10 @@ pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
             if names[..index].contains(name) {
                 bail!("--env: {name} is listed twice");
             }
-            let found = Environment::find(name)?;
-            found.check_starts_commands()?;
-            found.check_needs()?;
-            Ok(found)
+            let environment = Environment::find(name)?;
+            environment.check_starts_commands()?;
+            environment.check_needs()?;
+            Ok(environment)
         })
         .collect()
 }
@@ -109,20 +109,21 @@ pub fn enter(
             environment.files(),
             copy,
         );
-        let mut own = Entrance {
+        let mut entrance = Entrance {
             environment,
             number: run.number(),
             mark: run.mark(),
             site,
         };
-        own.check(interrupt)?;
-        if own.site.files.is_some() {
-            own.site.launch = Some(own.launch(&[own.empty_program().into()], true, true)?);
+        entrance.check(interrupt)?;
+        if entrance.site.files.is_some() {
+            entrance.site.launch =
+                Some(entrance.launch(&[entrance.empty_program().into()], true, true)?);
         }
         all.push(Command {
             base: (index > 0).then_some(0),
             is_control,
-            ..own.command(command)?
+            ..entrance.command(command)?
         });
     }
     Ok(all)
@@ -136,7 +137,7 @@ fn with_files<'a>(
     check_copied: impl FnOnce() -> Result<()>,
     tell: &dyn Fn(&str),
 ) -> Result<(Vec<&'a Environment>, bool)> {
-    let has_own = environments.iter().any(|own| own.files().is_some());
+    let has_own = environments.iter().any(|place| place.files().is_some());
     let is_fresh =
         matches!(start, Start::Fresh | Start::Changes) || has_own && start == Start::AsNeeded;
     let (left_out, others): (Vec<_>, Vec<_>) = environments

@@ -35,20 +35,20 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(found: &Metadata) -> Facts {
+    fn of(metadata: &Metadata) -> Facts {
         let own = [
-            found.ino(),
-            found.mode().into(),
-            found.uid().into(),
-            found.gid().into(),
-            found.nlink(),
+            metadata.ino(),
+            metadata.mode().into(),
+            metadata.uid().into(),
+            metadata.gid().into(),
+            metadata.nlink(),
         ];
         Facts {
-            is_directory: found.is_dir(),
+            is_directory: metadata.is_dir(),
             own,
-            size: found.size(),
-            modified: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
     }
 
@@ -148,17 +148,17 @@ fn copy_time(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn facts(top: &Path) -> io::Result<BTreeMap<PathBuf, Facts>> {
-    let found = fs::metadata(top)?;
-    let mut all = BTreeMap::from([(PathBuf::new(), Facts::of(&found))]);
-    let (device, mut left) = (found.dev(), vec![PathBuf::new()]);
+    let metadata = fs::metadata(top)?;
+    let mut all = BTreeMap::from([(PathBuf::new(), Facts::of(&metadata))]);
+    let (device, mut left) = (metadata.dev(), vec![PathBuf::new()]);
     while let Some(directory) = left.pop() {
         for entry in fs::read_dir(top.join(&directory))? {
             let entry = entry?;
-            let (path, found) = (directory.join(entry.file_name()), entry.metadata()?);
-            if found.is_dir() && found.dev() == device {
+            let (path, metadata) = (directory.join(entry.file_name()), entry.metadata()?);
+            if metadata.is_dir() && metadata.dev() == device {
                 left.push(path.clone());
             }
-            all.insert(path, Facts::of(&found));
+            all.insert(path, Facts::of(&metadata));
         }
         if all.len() > MOST {
             return Err(io::Error::other("too many files"));

@@ -144,7 +144,11 @@ impl Course<'_> {
             (None, Some(time)) => (FEWEST_ROUNDS, Some(self.begun + time)),
             (None, None) if self.options.end.is_some() => (FEWEST_ROUNDS, self.options.end),
             (None, None) => {
-                let commands = self.commands.iter().filter(|own| !own.is_control).count();
+                let commands = self
+                    .commands
+                    .iter()
+                    .filter(|command| !command.is_control)
+                    .count();
                 let time = TIME_EACH * u32::try_from(commands).unwrap_or(u32::MAX);
                 (USUAL_ROUNDS, Some(Instant::now() + time))
             }
@@ -208,7 +212,10 @@ impl Course<'_> {
 
     /// Whether removing what was moved away needs what is left of the time.
     fn has_to_clear(&self) -> bool {
-        let inside = self.commands.first().and_then(|own| own.inside.as_ref());
+        let inside = self
+            .commands
+            .first()
+            .and_then(|command| command.inside.as_ref());
         inside.zip(self.options.end).is_some_and(|(inside, end)| {
             inside.site.removal() > end.saturating_duration_since(Instant::now())
         })

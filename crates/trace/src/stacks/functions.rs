@@ -269,24 +269,24 @@ mod tests {
 
     #[test]
     fn functions_compiled_at_run_time_are_those_of_their_map() {
-        let found = from_perf_map("1000 20 LazyCompile:*f /x.js:1\nbroken\n0x1020 10  g \n");
+        let functions = from_perf_map("1000 20 LazyCompile:*f /x.js:1\nbroken\n0x1020 10  g \n");
         let f = Some("LazyCompile:*f /x.js:1".to_string());
         let expected = [None, f.clone(), f, Some("g".to_string()), None];
         assert_eq!(
-            [0xfff, 0x1000, 0x101f, 0x1020, 0x1030].map(|at| found.at(at, None)),
+            [0xfff, 0x1000, 0x101f, 0x1020, 0x1030].map(|at| functions.at(at, None)),
             expected
         );
     }
 
     #[test]
     fn a_function_without_a_size_ends_where_an_unwind_entry_begins() {
-        let found = from_perf_map("1000 0 f\n");
-        let at = |begins| found.at(0x1800, begins);
+        let functions = from_perf_map("1000 0 f\n");
+        let at = |begins| functions.at(0x1800, begins);
         assert_eq!(
             (at(None).as_deref(), at(Some(0x1000)).as_deref()),
             (Some("f"), Some("f"))
         );
-        assert_eq!(found.at(0x1800, Some(0x1700)), None);
+        assert_eq!(functions.at(0x1800, Some(0x1700)), None);
     }
 
     #[test]

@@ -280,20 +280,20 @@ impl Frames {
         let (frames, bases) = self.section();
         let index = EhFrameHdr::new(&self.index.bytes, LittleEndian);
         let index = index.parse(&bases, 8).ok()?;
-        let found = index
+        let frame = index
             .table()?
             .fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset)
             .ok()?;
-        let mut all = found.cie().instructions(&frames, &bases);
-        let mut own = found.instructions(&frames, &bases);
-        let encoding = found.cie().encoding();
+        let mut all = frame.cie().instructions(&frames, &bases);
+        let mut own = frame.instructions(&frames, &bases);
+        let encoding = frame.cie().encoding();
         let mut left = MOST_INSTRUCTIONS;
         let is_bounded = [&mut all, &mut own].into_iter().all(|instructions| {
             from_fn(|| instructions.next().ok().flatten())
                 .all(|each| is_bounded(&each, &frames, encoding, &mut left))
         });
         Some(Entry {
-            start: found.initial_address(),
+            start: frame.initial_address(),
             is_bounded,
         })
     }

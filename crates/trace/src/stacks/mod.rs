@@ -417,7 +417,7 @@ fn vdso(budget: &Rc<Budget>) -> Option<(Rc<Image>, u64)> {
     let step::Mapping { start, end, .. } = maps
         .lines()
         .filter_map(parse_mapping)
-        .find(|found| found.path == "[vdso]")?;
+        .find(|mapping| mapping.path == "[vdso]")?;
     let mut bytes = vec![0; usize::try_from(end - start).ok()?];
     File::open("/proc/self/mem")
         .ok()?

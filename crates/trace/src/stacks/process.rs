@@ -312,9 +312,9 @@ mod tests {
             (0x4fff, Some(("old", 0x40ff))),
             (0x5000, None),
         ] {
-            let found = process.at(address);
-            let found = found.map(|it| (it.image.name.as_str(), address - it.start + it.offset));
-            assert_eq!(found, expected);
+            let actual = process.at(address);
+            let actual = actual.map(|it| (it.image.name.as_str(), address - it.start + it.offset));
+            assert_eq!(actual, expected);
         }
     }
 

@@ -24,13 +24,18 @@ impl Net {
     }
 }
 
-pub fn net(all: &[Contender], own: &Contender) -> Net {
+pub fn net(all: &[Contender], contender: &Contender) -> Net {
     let native = all
         .iter()
         .filter_map(|other| other.environment.as_ref())
         .find(|there| there.name == NATIVE);
     let added = |of: fn(&TimedRun) -> u64| -> Option<Vec<f64>> {
-        let both = own.environment.as_ref()?.empty.iter().zip(&native?.empty);
+        let both = contender
+            .environment
+            .as_ref()?
+            .empty
+            .iter()
+            .zip(&native?.empty);
         Some(
             both.map(|(there, native)| of(there) as f64 - of(native) as f64)
                 .collect(),
@@ -38,13 +43,13 @@ pub fn net(all: &[Contender], own: &Contender) -> Net {
     };
     let net = |of: fn(&TimedRun) -> u64| -> Vec<f64> {
         let mut start_up = added(of).unwrap_or_default();
-        start_up.resize(own.runs.len(), 0.0);
-        let both = own.runs.iter().zip(start_up);
+        start_up.resize(contender.runs.len(), 0.0);
+        let both = contender.runs.iter().zip(start_up);
         both.map(|(run, start_up)| of(run) as f64 - start_up)
             .collect()
     };
     let accounted = |of| {
-        if own.is_accounted() {
+        if contender.is_accounted() {
             Some(net(of))
         } else {
             None
@@ -53,7 +58,7 @@ pub fn net(all: &[Contender], own: &Contender) -> Net {
     Net {
         wall: net(|run| run.wall_ns),
         cpu: accounted(TimedRun::cpu_ns),
-        user: if is_divided(own) {
+        user: if is_divided(contender) {
             accounted(|run| run.user_ns)
         } else {
             None
@@ -63,15 +68,15 @@ pub fn net(all: &[Contender], own: &Contender) -> Net {
 }
 
 /// Whether enough ticks divide the CPU time of all runs into user mode and kernel.
-pub fn is_divided(own: &Contender) -> bool {
-    let cpu_ns: u64 = own.runs.iter().map(TimedRun::cpu_ns).sum();
-    let traced = own.counted.as_ref().ok();
+pub fn is_divided(contender: &Contender) -> bool {
+    let cpu_ns: u64 = contender.runs.iter().map(TimedRun::cpu_ns).sum();
+    let traced = contender.counted.as_ref().ok();
     let processes = traced
         .and_then(|profile| profile.usage.processes)
         .unwrap_or(1);
     ticks_divide(
         cpu_ns as f64 / 1e9,
-        processes.saturating_mul(own.runs.len() as u64),
+        processes.saturating_mul(contender.runs.len() as u64),
     )
 }
 

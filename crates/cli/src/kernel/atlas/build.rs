@@ -480,9 +480,10 @@ impl Pair<'_> {
                 == (&step.operation, step.before, step.after)
         }
 
-        let found = store::atlas::read_steps(&self.path);
-        found.is_ok_and(|found| {
-            found.steps.len() == self.steps.len() && found.steps.iter().zip(&self.steps).all(same)
+        let steps = store::atlas::read_steps(&self.path);
+        steps.is_ok_and(|atlas_steps| {
+            atlas_steps.steps.len() == self.steps.len()
+                && atlas_steps.steps.iter().zip(&self.steps).all(same)
         })
     }
 }

@@ -206,21 +206,21 @@ mod tests {
         }
 
         let stated = cell([10.0, 9.0, 11.0]);
-        let found = |now: &AtlasCell| differs(&stated, now, false);
-        assert_eq!(found(&cell([11.0; 3])), None);
+        let actual = |now: &AtlasCell| differs(&stated, now, false);
+        assert_eq!(actual(&cell([11.0; 3])), None);
         assert!(
             differs(&stated, &cell([11.0; 3]), true).is_some(),
             "the same tools count the same"
         );
         assert!(differs(&stated, &stated, true).is_none());
         let step = "x 9.00 to 11.00 in the atlas, now 12.00, with another emulator or probe";
-        assert_eq!(found(&cell([12.0; 3])).as_deref(), Some(step));
+        assert_eq!(actual(&cell([12.0; 3])).as_deref(), Some(step));
         let failed = AtlasCell {
             reason: Some("ENOSYS".into()),
             ..AtlasCell::default()
         };
         assert_eq!(
-            found(&failed).as_deref(),
+            actual(&failed).as_deref(),
             Some("x 9.00 to 11.00 in the atlas, now ENOSYS")
         );
         assert!(

@@ -6,15 +6,15 @@ use measure::runner::Environment;
 use model::atlas::AtlasMachine;
 
 pub fn machine(release: &str, cpu: Option<&str>, append: &str) -> Result<(AtlasMachine, String)> {
-    let found = Environment::find(&environment(release, cpu, append))?;
+    let place = Environment::find(&environment(release, cpu, append))?;
     let usual = Environment::find(&environment(release, None, ""))?
         .cpu
         .unwrap_or_default();
-    let architecture = found.machine.context("no emulated machine")?;
+    let architecture = place.machine.context("no emulated machine")?;
     Ok((
         AtlasMachine {
             architecture,
-            cpu: found.cpu.unwrap_or_default(),
+            cpu: place.cpu.unwrap_or_default(),
             append: append.split_whitespace().collect::<Vec<_>>().join(" "),
         },
         usual,
@@ -29,14 +29,14 @@ mod tests {
     #[test]
     fn an_unusual_machine_is_in_the_environments_name() {
         let (release, append) = ("6.1.0-56-cloud-amd64", "audit=1  nopti");
-        let (own, usual) = machine(release, Some("Haswell,-avx"), append).unwrap();
+        let (atlas, usual) = machine(release, Some("Haswell,-avx"), append).unwrap();
         let expected = ["x86_64", "Haswell,-avx", "audit=1 nopti", "qemu64"];
         assert_eq!(
-            [&*own.architecture, &own.cpu, &own.append, &usual],
+            [&*atlas.architecture, &atlas.cpu, &atlas.append, &usual],
             expected
         );
         assert_eq!(
-            environment_of(release, &own),
+            environment_of(release, &atlas),
             format!("linux-{release} cpu=Haswell:-avx audit=1 nopti")
         );
         let (arm, usual) = machine("6.1.0-56-cloud-arm64", None, "").unwrap();

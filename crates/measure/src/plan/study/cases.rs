@@ -55,9 +55,9 @@ impl Study {
                 if let Work::Operation(id, name) = &case.work {
                     one.case.name = Some(name.clone()).filter(|name| *name != id.value);
                 }
-                if let Some(own) = case.expected.for_case(&one.case) {
-                    one.enters = Some(own.clone());
-                    expected.push((one.case.clone(), own.clone()));
+                if let Some(expectation) = case.expected.for_case(&one.case) {
+                    one.enters = Some(expectation.clone());
+                    expected.push((one.case.clone(), expectation.clone()));
                 }
                 planned.push(one);
             }
@@ -75,8 +75,8 @@ impl Study {
     fn subjects<'a>(&self, catalogue: &'a [Operation]) -> Result<Vec<(StudyCase, Subject<'a>)>> {
         let mut subjects: Vec<(StudyCase, Subject)> = Vec::new();
         for pattern in &self.patterns {
-            let found = matching(catalogue, std::slice::from_ref(&pattern.value));
-            let found = found.map_err(|e| {
+            let operations = matching(catalogue, std::slice::from_ref(&pattern.value));
+            let operations = operations.map_err(|e| {
                 self.source()
                     .error(pattern.line, format!("key 'patterns': {e:#}"))
             })?;
@@ -85,7 +85,7 @@ impl Study {
                     .iter()
                     .any(|(_, s)| matches!(s, Subject::Operation(k) if k.id == o.id))
             };
-            let new: Vec<&Operation> = found.into_iter().filter(|o| !known(o)).collect();
+            let new: Vec<&Operation> = operations.into_iter().filter(|o| !known(o)).collect();
             subjects.extend(new.into_iter().map(|o| {
                 (
                     StudyCase::from_pattern(pattern.line, o),

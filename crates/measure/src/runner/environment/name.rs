@@ -99,13 +99,13 @@ mod tests {
             ("qemu-x86", "qemu-x86", "", ""),
         ] {
             let read = read(text).unwrap();
-            let found = match read.kernel {
+            let actual = match read.kernel {
                 Some(Kernel::Version(version)) => version,
                 Some(Kernel::File(path)) => format!("file {}", path.display()),
                 None => String::new(),
             };
             assert_eq!(
-                (read.file.as_str(), found.as_str(), read.append.as_str()),
+                (read.file.as_str(), actual.as_str(), read.append.as_str()),
                 (file, kernel, append)
             );
         }

@@ -91,8 +91,8 @@ fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
 }
 
 /// `±3.6%, ±3.3%`
-fn words(of: &Overlay) -> String {
-    let mut percents = of.costs.iter().map(|cost| {
+fn words(overlay: &Overlay) -> String {
+    let mut percents = overlay.costs.iter().map(|cost| {
         let Some(Ranged {
             value,
             low_high: Some((low, high)),

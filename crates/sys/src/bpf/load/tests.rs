@@ -17,11 +17,11 @@ fn what_changes_while_it_is_read_is_read_again_and_reported() {
     fn reads(numbers: Vec<u64>) -> (i32, bool) {
         let mut numbers = numbers.into_iter();
         let mut count = 0;
-        let found = until_whole(vec![numbers.next().unwrap()], || {
+        let actual = until_whole(vec![numbers.next().unwrap()], || {
             count += 1;
             Ok((vec![numbers.next().unwrap()], count))
         });
-        found.unwrap()
+        actual.unwrap()
     }
 
     assert_eq!(reads(vec![4, 4]), (1, true));
