@@ -74,7 +74,7 @@ pub fn explain(
 
 fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (Code, Verdict) {
     fn bytes(f: &Function) -> u64 {
-        f.instructions.iter().map(|i| i.length).sum::<u64>()
+        f.instructions.iter().map(|i| i.length).sum()
     }
 
     let iteration = match &recording.two {

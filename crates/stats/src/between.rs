@@ -269,7 +269,7 @@ impl BetweenRuns {
     /// The ratio of two sides, each a case, the machine or both. Their errors are independent.
     pub fn of(new: &[Side], old: &[Side]) -> BetweenRuns {
         fn mean(sides: &[Side]) -> f64 {
-            sides.iter().map(|side| side.mean).sum::<f64>()
+            sides.iter().map(|side| side.mean).sum()
         }
 
         let error = Deviation::sum(new.iter().chain(old).map(Side::error));

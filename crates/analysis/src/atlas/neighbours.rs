@@ -40,10 +40,7 @@ pub fn neighbours(kernels: &[AtlasKernel]) -> Vec<(&AtlasKernel, &AtlasKernel)> 
 
 fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a AtlasKernel)> {
     fn pairs<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a AtlasKernel)> {
-        kernels
-            .windows(2)
-            .map(|pair| (pair[0], pair[1]))
-            .collect::<Vec<_>>()
+        kernels.windows(2).map(|pair| (pair[0], pair[1])).collect()
     }
 
     let alike = pairs(kernels)

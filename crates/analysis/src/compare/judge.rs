@@ -43,14 +43,14 @@ fn judge_column(
         let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else {
             continue;
         };
-        let (verdict, estimate) = verdict(cell, base, sides, yardstick, margin);
-        indices.extend(estimate.is_some().then_some(index));
-        ratios.extend(estimate);
+        let (verdict, found) = verdict(cell, base, sides, yardstick, margin);
+        indices.extend(found.is_some().then_some(index));
+        ratios.extend(found);
         row.verdicts[column] = verdict;
     }
-    for (index, estimate) in indices.into_iter().zip(marks(&ratios, margin)) {
+    for (index, found) in indices.into_iter().zip(marks(&ratios, margin)) {
         if let Verdict::Ratio(ratio) = &mut rows[index].verdicts[column] {
-            ratio.mark = estimate;
+            ratio.mark = found;
         }
     }
 }
@@ -67,25 +67,25 @@ fn verdict(
         quantity.unit == Unit::Instructions || Nanos(quantity.value).is_cost()
     }
 
-    let (Some(amount), Some(other)) = (cell.quantity(), base.quantity()) else {
+    let (Some(own), Some(other)) = (cell.quantity(), base.quantity()) else {
         return (Verdict::Missing, None);
     };
-    if amount.unit != other.unit {
+    if own.unit != other.unit {
         return (Verdict::OtherUnit, None);
     }
-    if !(divisible(amount) && divisible(other)) {
+    if !(divisible(own) && divisible(other)) {
         return (Verdict::Missing, None);
     }
     if let Work::Different(difference) = work(cell, base) {
         return (Verdict::DifferentWork(difference), None);
     }
-    if amount.unit == Unit::Instructions {
+    if own.unit == Unit::Instructions {
         return (
-            exact(amount, other, margin).map_or(Verdict::Missing, Verdict::Ratio),
+            exact(own, other, margin).map_or(Verdict::Missing, Verdict::Ratio),
             None,
         );
     }
-    let ratio = amount.value / other.value;
+    let ratio = own.value / other.value;
     let relative = yardstick.map(|yardstick| ratio / yardstick);
     if cell.depends_on_history || base.depends_on_history {
         return (Verdict::DependsOnHistory { ratio, relative }, None);
@@ -94,23 +94,23 @@ fn verdict(
         return (Verdict::Traced { ratio, relative }, None);
     }
     match sides.compared(cell, base) {
-        Some(estimate) => (
+        Some(found) => (
             Verdict::Ratio(unmarked(
-                &estimate,
+                &found,
                 RatioOf::Time {
                     as_measured: ratio,
                     relative,
                 },
             )),
-            Some(estimate),
+            Some(found),
         ),
         None => (Verdict::OneFigure { ratio, relative }, None),
     }
 }
 
 /// The ratio of two counts with that of any two repeats; `None` if there is nothing to divide by.
-fn exact(quantity: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
-    let ((own_low, own_high), (base_low, base_high)) = quantity.low_high.zip(base.low_high)?;
+fn exact(own: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
+    let ((own_low, own_high), (base_low, base_high)) = own.low_high.zip(base.low_high)?;
     if base_low <= 0.0 || own_low <= 0.0 {
         return None;
     }
@@ -122,28 +122,28 @@ fn exact(quantity: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
         _ if low >= least && high <= most => Mark::Equal,
         _ => Mark::NotKnown,
     };
-    let ratio_of = RatioOf::Instructions {
-        difference: quantity.value - base.value,
+    let of = RatioOf::Instructions {
+        difference: own.value - base.value,
     };
     Some(Ratio {
-        ratio: quantity.value / base.value,
+        ratio: own.value / base.value,
         low,
         high,
-        of: ratio_of,
+        of,
         mark,
     })
 }
 
-fn marks(ratios: &[BetweenRuns], margin: f64) -> Vec<Mark> {
-    findings(ratios, margin)
+fn marks(found: &[BetweenRuns], margin: f64) -> Vec<Mark> {
+    findings(found, margin)
         .into_iter()
         .map(Mark::from)
         .collect()
 }
 
 impl From<Finding> for Mark {
-    fn from(finding: Finding) -> Mark {
-        match finding {
+    fn from(found: Finding) -> Mark {
+        match found {
             Finding::Less => Mark::Faster,
             Finding::More => Mark::Slower,
             Finding::Equal => Mark::Equal,
@@ -152,13 +152,13 @@ impl From<Finding> for Mark {
     }
 }
 
-pub(super) fn unmarked(estimate: &BetweenRuns, ratio_of: RatioOf) -> Ratio {
-    let (low, high) = estimate.low_high();
+pub(super) fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
+    let (low, high) = found.low_high();
     Ratio {
-        ratio: estimate.ratio(),
+        ratio: found.ratio(),
         low,
         high,
-        of: ratio_of,
+        of,
         mark: Mark::NotKnown,
     }
 }
@@ -184,21 +184,21 @@ pub fn reference(
     margin: f64,
 ) -> Vec<Verdict> {
     let judged = |index: usize| {
-        let (Some(cell), Some(base)) = (columns[index].reference(), columns[baseline].reference())
+        let (Some(own), Some(base)) = (columns[index].reference(), columns[baseline].reference())
         else {
             return Verdict::Missing;
         };
-        let estimate = sides[index].as_measured(&cell.runs, &base.runs);
-        match (estimate, cell.cost_ns(), base.cost_ns()) {
-            (Some(estimate), ..) => {
-                let ratio_of = RatioOf::time(estimate.ratio());
+        let found = sides[index].as_measured(&own.runs, &base.runs);
+        match (found, own.cost_ns(), base.cost_ns()) {
+            (Some(found), ..) => {
+                let of = RatioOf::time(found.ratio());
                 Verdict::Ratio(Ratio {
-                    mark: marks(&[estimate], margin)[0],
-                    ..unmarked(&estimate, ratio_of)
+                    mark: marks(&[found], margin)[0],
+                    ..unmarked(&found, of)
                 })
             }
-            (None, Some(cell), Some(base)) => Verdict::OneFigure {
-                ratio: cell / base,
+            (None, Some(own), Some(base)) => Verdict::OneFigure {
+                ratio: own / base,
                 relative: None,
             },
             _ => Verdict::Missing,

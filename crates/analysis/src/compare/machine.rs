@@ -48,24 +48,24 @@ struct Yardstick {
 
 impl<'a> Sides<'a> {
     /// `elsewhere`: of different environments, whose panels differ by more than the machine's speed.
-    pub fn of(column: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
+    pub fn of(own: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
         let unknown = Sides {
-            columns: [column, base],
+            columns: [own, base],
             kernel: None,
             user: None,
             change: None,
         };
-        if elsewhere || !same_machine(column, base) {
+        if elsewhere || !same_machine(own, base) {
             return unknown;
         }
-        let Some(all) = shifts(column, base, &PANEL, FEWEST_MEMBERS) else {
+        let Some(all) = shifts(own, base, &PANEL, FEWEST_MEMBERS) else {
             return unknown;
         };
-        let change = change(column, base, &all);
+        let change = change(own, base, &all);
         let yardstick = |operations, fewest| {
-            let shifts = shifts(column, base, operations, fewest)?;
+            let shifts = shifts(own, base, operations, fewest)?;
             let moved_ln = change?.ratio.ln();
-            let control = control(column, base, moved_ln)?;
+            let control = control(own, base, moved_ln)?;
             Some(Yardstick { shifts, control })
         };
         let kernel = &PANEL[PANEL_IN_USER_MODE..];
@@ -83,8 +83,8 @@ impl<'a> Sides<'a> {
     }
 
     /// Relative to the machine as a whole where that is known.
-    pub fn compared(&self, cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
-        let mut runs = cell.runs.iter().chain(&base.runs).flatten();
+    pub fn compared(&self, own: &Cell, base: &Cell) -> Option<BetweenRuns> {
+        let mut runs = own.runs.iter().chain(&base.runs).flatten();
         let yardstick = if runs.all(|run| run.in_user_mode) {
             &self.user
         } else {
@@ -92,20 +92,20 @@ impl<'a> Sides<'a> {
         };
         let Some(Yardstick { shifts, control }) = yardstick.as_ref().filter(|yardstick| {
             let [own_shifts, base_shifts] = &yardstick.shifts;
-            (own_shifts.len(), base_shifts.len()) == (cell.runs.len(), base.runs.len())
+            (own_shifts.len(), base_shifts.len()) == (own.runs.len(), base.runs.len())
         }) else {
-            return self.as_measured(&cell.runs, &base.runs);
+            return self.as_measured(&own.runs, &base.runs);
         };
         let member = PANEL
             .iter()
-            .position(|operation| cell.case.is_plain(operation));
-        let (new, old) = (case(&cell.runs, &shifts[0])?, case(&base.runs, &shifts[1])?);
+            .position(|operation| own.case.is_plain(operation));
+        let (new, old) = (case(&own.runs, &shifts[0])?, case(&base.runs, &shifts[1])?);
         Some(control.compared(&new, &old, member))
     }
 
     pub fn as_measured(
         &self,
-        launches: &[Option<Launches>],
+        own: &[Option<Launches>],
         base: &[Option<Launches>],
     ) -> Option<BetweenRuns> {
         fn both(column: &Column, runs: &[Option<Launches>]) -> Option<[Side; 2]> {
@@ -118,7 +118,7 @@ impl<'a> Sides<'a> {
 
         let [own_column, base_column] = self.columns;
         Some(BetweenRuns::of(
-            &both(own_column, launches)?,
+            &both(own_column, own)?,
             &both(base_column, base)?,
         ))
     }
@@ -148,14 +148,14 @@ fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
 }
 
 /// The members in the kernel, which nearly all rows are judged by; `None` without them.
-fn control(column: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
+fn control(own: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
     let operations = &PANEL[PANEL_IN_USER_MODE..];
-    let [own_shifts, base_shifts] = shifts(column, base, operations, FEWEST_MEMBERS)?;
+    let [own_shifts, base_shifts] = shifts(own, base, operations, FEWEST_MEMBERS)?;
     let members = operations
         .iter()
         .enumerate()
         .filter_map(|(number, operation)| {
-            let (new, old) = (column.operation(operation)?, base.operation(operation)?);
+            let (new, old) = (own.operation(operation)?, base.operation(operation)?);
             let sides = (
                 case(&new.runs, &own_shifts)?,
                 case(&old.runs, &base_shifts)?,
@@ -165,25 +165,24 @@ fn control(column: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
     Some(Control::new(members, moved_ln))
 }
 
-fn same_machine(column: &Column, base: &Column) -> bool {
+fn same_machine(own: &Column, base: &Column) -> bool {
     fn facts(host: &'_ model::Host) -> [Option<String>; 3] {
         [host.name.clone(), host.cpu.clone(), host.kernel.clone()]
     }
 
-    let (column, base) = (&column.info.host, &base.info.host);
-    facts(column) == facts(base)
+    let (own, base) = (&own.info.host, &base.info.host);
+    facts(own) == facts(base)
 }
 
 /// `None` unless at least `fewest` of `operations` are in all runs.
 fn shifts(
-    column: &Column,
+    own: &Column,
     base: &Column,
     operations: &[&str],
     fewest: usize,
 ) -> Option<[Vec<f64>; 2]> {
-    let mut own_shifts =
-        stats::run_shifts(&members(&column.panel, &base.panel, operations), fewest)?;
-    let base_shifts = own_shifts.split_off(column.panel.len());
+    let mut own_shifts = stats::run_shifts(&members(&own.panel, &base.panel, operations), fewest)?;
+    let base_shifts = own_shifts.split_off(own.panel.len());
     Some([own_shifts, base_shifts])
 }
 
@@ -205,7 +204,7 @@ fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<Machine
         [Side::of_machine(shifts, column.machine)]
     }
 
-    let estimate = BetweenRuns::of(&side(own, &shifts[0]), &side(base, &shifts[1]));
+    let found = BetweenRuns::of(&side(own, &shifts[0]), &side(base, &shifts[1]));
     let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
     let part = |operations: &[&str]| {
         mean_ratio(
@@ -215,9 +214,9 @@ fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<Machine
     };
     let (user_mode, kernel_mode) = (part(user)?, part(kernel)?);
     let rows_are_relative = (user_mode / kernel_mode).ln().abs() <= APART;
-    let (low, high) = estimate.low_high();
+    let (low, high) = found.low_high();
     Some(MachineChange {
-        ratio: estimate.ratio(),
+        ratio: found.ratio(),
         low,
         high,
         user_mode,

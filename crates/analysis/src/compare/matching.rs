@@ -153,7 +153,7 @@ mod tests {
             row.cells
                 .iter()
                 .map(|c| if c.is_some() { 'x' } else { '-' })
-                .collect::<String>()
+                .collect()
         }
 
         rows.iter()

@@ -80,9 +80,7 @@ mod tests {
                 role: Role::Baseline,
                 ..in_environment(environment, record(id, ns))
             });
-            panel
-                .chain([within(environment, ns)])
-                .collect::<Vec<Record>>()
+            panel.chain([within(environment, ns)]).collect()
         }
 
         assert!(change("native").is_some() && change("seccomp").is_none());

@@ -118,7 +118,7 @@ mod tests {
 
     fn of(first: &[&str], second: &[&str], asked: &[&str]) -> [String; 2] {
         fn paths(names: &[&str]) -> Vec<PathBuf> {
-            names.iter().map(PathBuf::from).collect::<Vec<_>>()
+            names.iter().map(PathBuf::from).collect()
         }
 
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();

@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn what_is_not_explained_says_why() {
         fn reason(
-            functions: Option<std::result::Result<Vec<AtlasFunction>, String>>,
+            functions: Option<Result<Vec<AtlasFunction>, String>>,
             after: f64,
         ) -> Option<String> {
             explained_step(functions, step(after), 6).reason

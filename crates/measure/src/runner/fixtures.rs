@@ -191,7 +191,7 @@ mod tests {
             super::tests::file(size, 64)
         }
 
-        fn check(fixtures: &[Fixture], files: Option<u64>) -> std::result::Result<(), String> {
+        fn check(fixtures: &[Fixture], files: Option<u64>) -> Result<(), String> {
             let room = Room {
                 bytes: 3 << 20,
                 files,

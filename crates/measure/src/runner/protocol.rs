@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_reply_is_buckets_and_facts() {
         fn counts(histogram: &Histogram) -> Vec<u64> {
-            histogram.counts.values().copied().collect::<Vec<_>>()
+            histogram.counts.values().copied().collect()
         }
 
         let mut singles = Singles::default();

@@ -81,11 +81,6 @@ impl<'a> Btf<'a> {
         self.named.get(&(kind, name)).copied()
     }
 
-    /// The offset in bytes.
-    pub fn offset(&self, of: &str, path: &[Step]) -> Option<u32> {
-        Some(self.place(of, path)?.0)
-    }
-
     /// The offset in bytes, and the type. Unnamed structs and unions are searched as well.
     pub fn place(&self, of: &str, path: &[Step]) -> Option<(u32, u32)> {
         let mut id = self.id(TypeKind::Struct, of)?;
@@ -116,7 +111,7 @@ impl<'a> Btf<'a> {
             .split('.')
             .map(|name| Step::Member(name.to_string()))
             .collect();
-        self.offset(of, &steps)
+        Some(self.place(of, &steps)?.0)
     }
 
     /// The struct `id` and what an access string such as `0:2:1` leads to in it, by names.

@@ -323,10 +323,7 @@ impl Programs {
     /// not at all.
     fn read_calls(&self, raw: &mut Raw) -> Result<Vec<Window>> {
         fn flushes(windows: &[Window]) -> Vec<u64> {
-            windows
-                .iter()
-                .map(|window| window.flushes)
-                .collect::<Vec<u64>>()
+            windows.iter().map(|window| window.flushes).collect()
         }
 
         let before = flushes(&self.maps.windows.values()?);

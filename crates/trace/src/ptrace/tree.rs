@@ -237,7 +237,7 @@ impl Tree {
             None => ThreadClock::open(tid)?,
         };
         let time = clock.read().filter(|time| time.turns > 0);
-        task.clock = if keep { Some(clock) } else { None };
+        task.clock = keep.then_some(clock);
         time
     }
 

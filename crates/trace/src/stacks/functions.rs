@@ -299,7 +299,7 @@ mod tests {
         fn pairs(levels: u32) -> String {
             (2..levels)
                 .map(|at| format!("S1_IS{at:X}_S{at:X}_E"))
-                .collect::<String>()
+                .collect()
         }
 
         assert_eq!(demangled(&name(3)), "f<a, p<a, a>, p<p<a, a>, p<a, a> > >");

@@ -99,13 +99,10 @@ impl<'a> Tree<'a> {
 fn starter<'a>(above: &[Open], path: &'a ProcessPath) -> Option<&'a str> {
     let mut above = above.iter().rev().map(|(path, _)| path).peekable();
     for length in (1..path.names.len()).rev() {
-        while above
-            .next_if(|process_path| process_path.names.len() > length)
-            .is_some()
-        {}
+        while above.next_if(|own| own.names.len() > length).is_some() {}
         let processes = match above.peek() {
             _ if length == 1 => 1,
-            Some(process) if process.names.len() == length => process.processes.max(1),
+            Some(own) if own.names.len() == length => own.processes.max(1),
             _ => return None,
         };
         let name = path.names[length - 1].as_str();

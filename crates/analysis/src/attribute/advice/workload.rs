@@ -42,8 +42,8 @@ impl<'a> Workload<'a> {
         }
         let mut programs = IndexMap::new();
         for (name, groups) in groups {
-            let objects = paths.remove(name).unwrap_or_default();
-            programs.insert(name, Program::new(&groups, objects, tree.processes(name)));
+            let own = paths.remove(name).unwrap_or_default();
+            programs.insert(name, Program::new(&groups, own, tree.processes(name)));
         }
         let execs = profile
             .calls()

@@ -45,37 +45,33 @@ pub struct Versus {
 type Ratios = [Option<BetweenRuns>; 3];
 
 pub fn all_versus(all: &[Contender], margin: f64) -> Vec<Versus> {
-    let nets: Vec<Net> = all.iter().map(|contender| net(all, contender)).collect();
+    let nets: Vec<Net> = all.iter().map(|own| net(all, own)).collect();
     let between =
         |base: usize, head: usize| ratios([&all[base], &all[head]], [&nets[base], &nets[head]]);
     let control = |base: usize| {
         let again = all
             .iter()
-            .position(|command| command.is_control && command.base == Some(base));
+            .position(|own| own.is_control && own.base == Some(base));
         again.map(|again| between(base, again))
     };
     all.iter()
         .enumerate()
         .filter_map(|(head, own)| {
             let base = own.base?;
-            let mut versus = Versus::new(base, head, [&nets[base], &nets[head]]);
+            let mut found = Versus::new(base, head, [&nets[base], &nets[head]]);
             let control = if own.is_control { None } else { control(base) };
-            [versus.wall, versus.cpu, versus.memory] = judged(between(base, head), control, margin);
+            [found.wall, found.cpu, found.memory] = judged(between(base, head), control, margin);
             if !own.is_control {
-                versus.explain([&all[base], own], [&nets[base], &nets[head]]);
+                found.explain([&all[base], own], [&nets[base], &nets[head]]);
             }
-            Some(versus)
+            Some(found)
         })
         .collect()
 }
 
 fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
-    fn peaks(contender: &Contender) -> Vec<f64> {
-        contender
-            .runs
-            .iter()
-            .map(|run| run.peak_rss_kib as f64)
-            .collect()
+    fn peaks(own: &Contender) -> Vec<f64> {
+        own.runs.iter().map(|run| run.peak_rss_kib as f64).collect()
     }
 
     let is_inside = new.environment.is_some();
@@ -115,33 +111,33 @@ fn difference(new: &[f64], old: &[f64]) -> Option<[f64; 3]> {
 }
 
 /// No verdict is stronger than what the control shows.
-fn judged(ratios: Ratios, control: Option<Ratios>, margin: f64) -> [Option<Ratio>; 3] {
+fn judged(own: Ratios, control: Option<Ratios>, margin: f64) -> [Option<Ratio>; 3] {
     let control = control.unwrap_or_default();
     let widened = [0, 1, 2].map(|which| match &control[which] {
-        Some(control) => ratios[which].map(|ratio| ratio.beside(control)),
-        None => ratios[which],
+        Some(control) => own[which].map(|found| found.beside(control)),
+        None => own[which],
     });
     let known: Vec<BetweenRuns> = widened.iter().flatten().copied().collect();
     let mut findings = findings(&known, margin).into_iter();
     [0, 1, 2].map(|which| {
-        let estimate = widened[which]?;
+        let found = widened[which]?;
         let finding = findings.next()?;
         let is_permitted =
-            control[which].is_none_or(|control| control.permits(finding, &estimate, margin));
+            control[which].is_none_or(|control| control.permits(finding, &found, margin));
         Some(Ratio {
             mark: if is_permitted {
                 finding.into()
             } else {
                 Mark::NotKnown
             },
-            ..unmarked(&estimate, RatioOf::time(estimate.ratio()))
+            ..unmarked(&found, RatioOf::time(found.ratio()))
         })
     })
 }
 
 fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
-    let both = [old, new]
-        .map(|contender| Span::of(contender.runs.iter().map(|run| run.faults).collect()).median);
+    let both =
+        [old, new].map(|own| Span::of(own.runs.iter().map(|run| run.faults).collect()).median);
     are_faults_apart(both[0], both[1]).then_some(both)
 }
 
@@ -194,9 +190,8 @@ impl Versus {
         if both[1].environment.is_none() {
             self.page_faults = page_faults(both[0], both[1]);
         }
-        let has_others = both.iter().any(|contender| {
-            contender
-                .environment
+        let has_others = both.iter().any(|own| {
+            own.environment
                 .as_ref()
                 .is_some_and(|there| there.has_others)
         });
@@ -226,10 +221,10 @@ impl Versus {
 }
 
 fn all_calls(both: [&Contender; 2]) -> Option<ProfileComparison> {
-    fn column(label: &str, contender: &Contender) -> Option<ProfileColumn> {
+    fn column(label: &str, own: &Contender) -> Option<ProfileColumn> {
         Some(ProfileColumn::new(
             label,
-            &with_waits(contender.counted.as_ref().ok()?),
+            &with_waits(own.counted.as_ref().ok()?),
         ))
     }
 

@@ -55,7 +55,7 @@ impl Suites {
             RELEASES
                 .iter()
                 .map(move |release| format!("{release}{addition}"))
-                .collect::<Vec<_>>()
+                .collect()
         }
 
         match self {

@@ -99,10 +99,7 @@ fn nothing_counts_after_the_end() {
     }
 
     fn calls(raw: &Raw) -> u64 {
-        raw.calls
-            .iter()
-            .map(|(_, counted)| counted.calls)
-            .sum::<u64>()
+        raw.calls.iter().map(|(_, counted)| counted.calls).sum()
     }
 
     if let Err(why) = crate::bpf::available() {
