@@ -63,7 +63,7 @@ fn count(kernel: &AtlasKernel, operation: &str) -> f64 {
         .mode
 }
 
-fn thousands(value: f64) -> String {
+pub fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
     let groups: Vec<&str> = digits
         .as_bytes()

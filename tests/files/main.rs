@@ -21,6 +21,7 @@ mod formats;
 mod fuzz;
 mod gate;
 mod hostile;
+mod options_doc;
 mod private_directories;
 mod profile;
 mod published;
