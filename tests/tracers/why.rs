@@ -55,7 +55,7 @@ fn without_root_stops_are_tracing_and_shares_are_of_the_rest() {
     let stopped = parts.filter(|part| part["kind"] == "stops" || part["kind"] == "tracer");
     assert_eq!(stopped.count(), 1, "{document:#}");
     let share = document["entering"]["share"].as_f64().unwrap();
-    assert!((0.05..=1.0).contains(&share), "{share}");
+    assert!(share > 0.0 && share <= 1.0, "{share}");
 }
 
 /// A parent that waits is not what takes the time.
