@@ -30,7 +30,7 @@ static _Noreturn void answer_all(int listener) {
     struct pollfd asked = {.fd = listener, .events = POLLIN};
     for (;;) {
         if (poll(&asked, 1, -1) < 0 && errno != EINTR) _exit(1);
-        if (asked.revents & (POLLHUP | POLLERR)) _exit(0);
+        if (asked.revents & (POLLHUP | POLLERR | POLLNVAL)) _exit(0);
         if (!(asked.revents & POLLIN)) continue;
         memset(&question, 0, sizeof question);
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &question) != 0) continue; /* who asked was killed meanwhile */

@@ -10,10 +10,10 @@ mod place;
 mod steal;
 
 use super::Sources;
-use super::sources;
+use super::sources::cpu_list;
 pub use busy::BusyClock;
 pub use file_system::{Room, file_system, file_system_kind, room};
-pub(super) use kernel_state::cpu_list;
+pub(super) use kernel_state::listed_cpus;
 pub use steal::StealClock;
 
 use cpu::Cpu;
@@ -47,8 +47,8 @@ pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
         mitigations: mitigations(sources),
         preemption: kernel_state::preemption(sources),
         huge_pages: kernel_state::huge_pages(sources),
-        nohz_full: kernel_state::cpu_list(sources, "nohz_full"),
-        isolated_cpus: kernel_state::cpu_list(sources, "isolated"),
+        nohz_full: kernel_state::listed_cpus(sources, "nohz_full"),
+        isolated_cpus: kernel_state::listed_cpus(sources, "isolated"),
         cpu_quota: crate::checks::quota::cpus(sources),
         clock_source: sources.text(&format!("{CLOCK_SOURCE}/current_clocksource")),
         hypervisor: place::hypervisor(sources),
@@ -71,7 +71,7 @@ pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
             .map(|cpus| cpus.len() as u32),
         cpus_allowed: sources
             .status("Cpus_allowed_list")
-            .and_then(|list| Some(sources::cpu_list(&list)?.len() as u32)),
+            .and_then(|list| Some(cpu_list(&list)?.len() as u32)),
         governor: cpu.governor(sources),
         turbo: cpu.turbo(sources),
         frequency_mhz: cpu.frequency_mhz(sources),

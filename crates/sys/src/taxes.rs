@@ -12,7 +12,7 @@ pub use tracing::directory as tracing_directory;
 use tax::{processes, tax, who};
 
 use super::Sources;
-use super::host::cpu_list;
+use super::host::listed_cpus;
 use model::Tax;
 use model::prose::counted;
 use model::tax::kind;
@@ -87,7 +87,7 @@ fn audit_daemon(sources: &Sources) -> Option<Tax> {
 
 /// CPUs without timer ticks account for time at each entry and exit instead.
 fn context_tracking(sources: &Sources) -> Option<Tax> {
-    let listed = || cpu_list(sources, "nohz_full");
+    let listed = || listed_cpus(sources, "nohz_full");
     let cpus = option(sources, |word| {
         word.starts_with("nohz_full=") || word == "nohz_full"
     })

@@ -48,7 +48,7 @@ impl Seconds {
         }
     }
 
-    /// Of `seconds` that are there, which are known roughly, and certainly no more than `whole_s`.
+    /// Bounded by the time that is there: about `seconds`, and never more than `whole_s`.
     pub fn at_most(self, seconds: f64, whole_s: f64) -> Seconds {
         Seconds {
             value: self.value.min(seconds),

@@ -55,6 +55,21 @@ pub struct Call<'a> {
     pub decimals: usize,
 }
 
+impl Call<'_> {
+    pub fn is_unfinished(&self) -> bool {
+        self.returned.is_none() && self.error.is_none()
+    }
+
+    /// What it returned; `None` if it failed or did not return.
+    pub fn succeeded(&self) -> Option<i64> {
+        if self.error.is_none() {
+            self.returned
+        } else {
+            None
+        }
+    }
+}
+
 /// As strace indents them: stack frames, bytes, and the buffers they are in.
 const ADDED: [&str; 4] = [" > ", " | ", " * ", " = "];
 const LONGEST_NAME: usize = 40;

@@ -3,7 +3,7 @@
 use super::arguments::{class, is_hidden_path, makes_thread, program, split};
 use super::line::{Call, Line, embedded, ends_call, entered, parse};
 use super::pending::Pending;
-use super::tally::{Tally, call_name};
+use super::tally::{Caller, Tally, call_name};
 use super::threads::{FIRST, Threads};
 use super::timeline::Timeline;
 use model::clean::excerpt;
@@ -221,12 +221,7 @@ impl Log {
     fn call(&mut self, thread: u64, call: &Call, at: (usize, bool)) {
         let caller = self.threads.caller(thread);
         let arguments = split(call.arguments);
-        let unfinished = call.returned.is_none() && call.error.is_none();
-        let succeeded = if call.error.is_none() {
-            call.returned
-        } else {
-            None
-        };
+        let (unfinished, succeeded) = (call.is_unfinished(), call.succeeded());
         let positive = succeeded.and_then(|value| u64::try_from(value).ok());
         let bytes = if matches!(drives(&call.name), Some(Drives::Bytes { .. })) {
             positive
@@ -276,6 +271,13 @@ impl Log {
                 ..CallCount::default()
             },
         );
+        self.follow(caller, call, &arguments);
+    }
+
+    /// Which threads and programs a call starts or ends.
+    fn follow(&mut self, caller: Caller, call: &Call, arguments: &[&str]) {
+        let (thread, _) = caller;
+        let succeeded = call.succeeded();
         match call.name.as_str() {
             "clone" | "clone3" | "fork" | "vfork" => {
                 let is_thread = if call.name.ends_with("fork") {
@@ -283,15 +285,16 @@ impl Log {
                 } else {
                     makes_thread(call.arguments)
                 };
-                let child = positive.filter(|child| *child > 0);
-                child
-                    .into_iter()
-                    .for_each(|child| self.threads.made(child, caller, is_thread));
+                if let Some(child) = succeeded.and_then(|value| u64::try_from(value).ok())
+                    && child > 0
+                {
+                    self.threads.made(child, caller, is_thread);
+                }
             }
             "execve" | "execveat" if succeeded.is_some() => {
-                self.threads.starts(thread, program(&arguments))
+                self.threads.starts(thread, program(arguments))
             }
-            "exit" | "exit_group" if unfinished => self.threads.ends(thread),
+            "exit" | "exit_group" if call.is_unfinished() => self.threads.ends(thread),
             _ => {}
         }
     }

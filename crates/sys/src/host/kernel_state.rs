@@ -70,7 +70,7 @@ pub fn huge_pages(sources: &Sources) -> Option<String> {
 }
 
 /// A list of CPUs such as `1-3`; `None` if it is empty.
-pub fn cpu_list(sources: &Sources, name: &str) -> Option<String> {
+pub fn listed_cpus(sources: &Sources, name: &str) -> Option<String> {
     sources
         .text(&format!("sys/devices/system/cpu/{name}"))
         .filter(|list| list != "(null)")
@@ -136,7 +136,7 @@ mod tests {
             ("sys/devices/system/cpu/isolated", "2-3\n"),
         ]);
         assert_eq!(huge_pages(&sources).as_deref(), Some("madvise"));
-        assert_eq!(cpu_list(&sources, "nohz_full"), None);
-        assert_eq!(cpu_list(&sources, "isolated").as_deref(), Some("2-3"));
+        assert_eq!(listed_cpus(&sources, "nohz_full"), None);
+        assert_eq!(listed_cpus(&sources, "isolated").as_deref(), Some("2-3"));
     }
 }

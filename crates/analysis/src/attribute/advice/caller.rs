@@ -170,7 +170,7 @@ pub fn waited(count: &CallCount) -> bool {
     count.blocked_ns > Some(count.on_cpu_ns.unwrap_or(usual_ns))
 }
 
-/// Of two counts that programs keep in step: one side may have begun, or ended, a little earlier.
+/// Whether `own` is at least 95% of `other`: programs keep such counts in step, but one side may begin or end a little earlier.
 pub fn keeps_up(own: u64, other: u64) -> bool {
     own.saturating_mul(20) >= other.saturating_mul(19)
 }
@@ -186,7 +186,7 @@ pub struct Part<'a> {
     pub calls: u64,
     on_cpu_s: Option<f64>,
     elapsed_s: Option<f64>,
-    /// The part of `elapsed_s` of which nobody knows how much they waited, as in logs.
+    /// The part of `elapsed_s` that is not divided into CPU time and waiting, as in logs.
     undivided_s: Option<f64>,
     untimed: u64,
 }

@@ -23,7 +23,7 @@ struct Way {
     change: &'static str,
 }
 
-/// Of those behind a brk the size is not known, so they are what the others leave.
+/// brk has no size, so it comes last and gets the faults that the others leave.
 const WAYS: &[Way] = &[
     Way {
         gives: |count| {
@@ -69,7 +69,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
 }
 
 impl Way {
-    /// At most.
+    /// Pages that it gave back, at most.
     fn pages(&self, caller: &Caller) -> f64 {
         let given = caller.pages(self.gives);
         match self.gets {

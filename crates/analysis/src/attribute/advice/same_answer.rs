@@ -31,16 +31,16 @@ struct Again<'a> {
     paths: Vec<PathUse>,
 }
 
-/// What to do instead.
+/// What to do instead of the repeated calls.
 #[derive(PartialEq)]
 struct Remedy {
     phrase: &'static str,
     change: &'static str,
-    /// What is left of the calls.
+    /// The share of the calls' time that remains.
     left: f64,
     /// The least share of the wall time that is worth a line.
     least: f64,
-    /// Whether they wait for something: untraced, such a loop takes as long.
+    /// Whether the loop waits for something: untraced it takes as long, with more turns.
     waits: bool,
 }
 

@@ -49,7 +49,7 @@ pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
         .collect()
 }
 
-/// Of a path an error is an answer, and of another address the answer may be another one.
+/// For a path the error is the answer, and another address may give another one.
 fn is_surprise(count: &CallCount) -> bool {
     let is_answer =
         count.class.depth.is_some() || is_one_of(count, POLLS) || is_one_of(count, "connect");

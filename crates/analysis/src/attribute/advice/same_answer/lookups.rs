@@ -15,7 +15,7 @@ static CACHE: Remedy = Remedy {
     least: 0.03,
     ..Remedy::new(
         "{calls} on the same {paths}",
-        "cache the first answer, or watch for changes with inotify",
+        "do it once and keep the answer; inotify reports when it changes",
     )
 };
 static LIST: Remedy = Remedy {
@@ -26,7 +26,7 @@ static LIST: Remedy = Remedy {
     )
 };
 
-/// Fewer do not matter.
+/// Fewer calls are not worth a line.
 const MANY: u64 = 1000;
 /// Questions that the answer to one of them answers too.
 const EXISTS: &str = "access faccessat faccessat2";
@@ -48,7 +48,7 @@ struct Looks<'a> {
 }
 
 impl<'a> Looks<'a> {
-    /// Not of names that are searched for.
+    /// Leaves out names that are searched for along a list of directories.
     fn new(caller: &'a Caller<'a>) -> Looks<'a> {
         let searched = searched(caller);
         let mut same = Same::new();

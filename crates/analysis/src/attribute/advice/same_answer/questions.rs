@@ -147,7 +147,7 @@ pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
 }
 
 impl Question {
-    /// Calls beyond the reasons for them. Those that wait are no questions, and failures are remedied otherwise.
+    /// Calls beyond the reasons for them. Calls that wait are not questions, and `errors` has the failures.
     fn again<'a>(&self, caller: &'a Caller<'a>) -> Option<Again<'a>> {
         let own = |count: &CallCount| is_meant(count, self.calls);
         let all = caller.sum(own);
