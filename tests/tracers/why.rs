@@ -98,6 +98,7 @@ fn a_command_is_raced_in_environments() {
         "first ms",
         "(again)",
         "seccomp: ",
+        "Its calls add ",
     ] {
         expect_in(stdout(&done), part);
     }
@@ -106,6 +107,12 @@ fn a_command_is_raced_in_environments() {
         expect_valid("why-1", &document);
         let second = &document["race"]["results"][1]["environment"];
         assert_eq!(second, "seccomp", "{document:#}");
+        let compared = document["race"]["versus"].as_array().unwrap();
+        let bill = compared.iter().find_map(|own| own["by_calls"].as_object());
+        let calls = |bill: &serde_json::Map<String, serde_json::Value>| bill["calls"].as_u64();
+        let all = document["calls"].as_array().unwrap();
+        let all: u64 = all.iter().filter_map(|row| row["calls"].as_u64()).sum();
+        assert_eq!(bill.and_then(calls), Some(all), "{document:#}");
     }
 }
 

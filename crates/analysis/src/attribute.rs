@@ -4,6 +4,7 @@
 //! be saved. Unit costs serve only where nothing can be run: `elsewhere` multiplies calls by the difference of two of them.
 
 pub mod advice;
+pub mod bill;
 pub mod blocked;
 pub mod calls;
 pub mod costs;

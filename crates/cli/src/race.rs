@@ -24,8 +24,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use trace::{LaunchError, words};
 
-/// How long 'why --env' races at most, and how much of that it keeps for the removal of copies.
-const WHY: Duration = Duration::from_secs(19);
+/// How long 'why --env' races at most, and how much of that it keeps for the removal of copies. The rest of its 20 seconds is for unit costs.
+const WHY: Duration = Duration::from_millis(15_500);
 const REMOVAL: Duration = Duration::from_secs(4);
 
 pub enum Elsewhere {

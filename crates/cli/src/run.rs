@@ -213,6 +213,26 @@ fn table_beside(run: &Run, view: &View) -> Result<()> {
     Ok(())
 }
 
+/// Operations in several environments, in the same rounds and within `time`; nothing is printed or kept.
+pub fn in_environments(operations: &[&str], names: &[&str], time: Duration) -> Result<Run> {
+    let names = format!("--env={}", names.join(","));
+    let time = format!("--time={:.3}", time.as_secs_f64());
+    let words = [&[names.as_str(), &time], operations].concat();
+    let args: RunArgs = parsed("run", words)?;
+    let session = Session::open(args.options(None))?;
+    let plan = args.plan(&session, None, &Sides::One)?;
+    let job = Job {
+        planned: plan.planned,
+        ..Job::default()
+    };
+    let progress = Progress::new();
+    let (run, _) = session
+        .prepare(job)?
+        .measure(&progress, &Keep::in_file(None));
+    progress.done();
+    Ok(run)
+}
+
 /// The run, how it ended, and whether it was stored.
 fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
     let progress = Progress::new();

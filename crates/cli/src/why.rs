@@ -1,5 +1,6 @@
 //! `syscost why`: traces a program, or reads a profile of one, and says on one screen where its time went and what could be saved.
 
+mod bill;
 mod costs;
 mod elsewhere;
 
@@ -131,7 +132,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     if elsewhere.is_none() || !is_whole {
         report.write(|screen, out| args.answer.write(&profile, None, screen, out))?;
     }
-    let raced = elsewhere.map(|asked| asked.measure());
+    let raced = elsewhere.map(|asked| asked.measure(&profile));
     let prediction = raced.as_ref().and_then(|raced| raced.as_ref().ok());
     if raced.is_some() && is_whole {
         report.write(|screen, out| args.answer.write(&profile, prediction, screen, out))?;

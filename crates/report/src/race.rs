@@ -1,6 +1,7 @@
 //! A race: what each command took, what differs certainly and why, and the system calls that
 //! changed.
 
+mod bill;
 mod cause;
 mod cells;
 
@@ -116,12 +117,13 @@ fn outside(result: &RaceResult, value: f64) -> Option<f64> {
 
 fn answers(race: &RaceFound) -> Vec<String> {
     let mut lines: Vec<String> = cells::compared(race)
-        .map(|versus| answer(race, versus))
+        .map(|versus| answer(race, versus) + &bill::sentence(versus))
         .collect();
     lines.push(rounds(race));
     if race.results.iter().any(|result| result.control) {
         lines.push(CONTROL.to_string());
     }
+    lines.extend(bill::note(race));
     lines.extend(cells::cautions(race));
     lines.extend(race.results.iter().find_map(uncounted));
     lines.extend(race.results.iter().filter_map(failures));

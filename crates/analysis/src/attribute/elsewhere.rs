@@ -142,7 +142,7 @@ fn change(name: &str, calls: u64, means: (f64, f64)) -> Change {
     }
 }
 
-fn prices(count: &CallCount, here: &Costs, there: &Costs) -> Option<(Price, Price)> {
+pub(super) fn prices(count: &CallCount, here: &Costs, there: &Costs) -> Option<(Price, Price)> {
     let prices = here
         .prices(there, count)
         .filter(|(price, _)| !waits::waits(&price.basis.operation))?;

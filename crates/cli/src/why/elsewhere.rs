@@ -1,5 +1,6 @@
 //! `why --env`: what the command takes in other environments. It is raced there, and its calls are counted in each. Called by `why`.
 
+use super::bill;
 use crate::error::{bail_usage, usage};
 use crate::messages::note;
 use crate::race::{Elsewhere, RaceArgs};
@@ -83,14 +84,15 @@ impl Asked {
         Ok(())
     }
 
-    pub fn measure(&self) -> Result<Elsewhere> {
+    /// The race of the command that `profile` is of, and what its calls add in each environment.
+    pub fn measure(&self, profile: &Profile) -> Result<Elsewhere> {
         let is_unchanged = self.race.start == Start::Unchanged;
         let before = if is_unchanged {
             Some(Kept::of(&self.home))
         } else {
             None
         };
-        let elsewhere = self.race.measure()?;
+        let mut elsewhere = self.race.measure()?;
         if let Some(Ok(before)) = before
             && let Ok(Some(path)) = before.changed(&self.home)
         {
@@ -98,6 +100,11 @@ impl Asked {
                 "{} changed during the race: its executions were not alike; 'race --fresh-copy' starts each with the same files",
                 path.display()
             ));
+        }
+        if let Elsewhere::Race(race) = &mut elsewhere
+            && let Err(error) = bill::add(race, profile)
+        {
+            note(&format!("what its calls add was not measured: {error:#}"));
         }
         Ok(elsewhere)
     }

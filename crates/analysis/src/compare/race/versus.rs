@@ -8,6 +8,7 @@ use super::super::profiles::{
 use super::super::verdict::{Mark, Ratio, RatioOf};
 use super::cause::{Cause, LEAST, Side, Sides, are_faults_apart, causes, seconds, with_waits};
 use super::net::{Net, in_seconds, net};
+use crate::attribute::bill::Bill;
 use model::Contender;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,9 @@ pub struct Versus {
     pub causes: Vec<Cause>,
     /// Page faults of base and head, the medians, where they differ by more than 5%.
     pub page_faults: Option<[u64; 2]>,
+    /// What the calls of the command add in the head's environment, by unit costs; null if these were not measured.
+    #[serde(default)]
+    pub by_calls: Option<Bill>,
 }
 
 /// Of wall time, CPU time and memory; `None` where there is none.
@@ -183,6 +187,7 @@ impl Versus {
             causes: Vec::new(),
             calls: None,
             page_faults: None,
+            by_calls: None,
         }
     }
 

@@ -1,0 +1,194 @@
+//! How much more the calls of a program cost in an environment: calls x (unit cost there - unit cost here). One run measured both costs in
+//! the same rounds, so that each difference has an interval.
+
+use super::costs::Costs;
+use super::elsewhere::prices;
+use super::units::{CREATION, bare_name, endings, has, units_of};
+use super::waits;
+use crate::summary::{Summary, summarize};
+use model::{By, CallCount, Profile, REFERENCE, Run};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+
+/// More operations take too long to measure; all other calls are charged with the difference of the cheapest call.
+const MOST_OPERATIONS: usize = 8;
+
+/// What a program's calls add in an environment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bill {
+    /// All calls of the program.
+    pub calls: u64,
+    /// Those of them that are charged only with what the cheapest call costs more there: no measured operation resembles them, or
+    /// they start processes.
+    pub bare_calls: u64,
+    /// What the calls take more there, in seconds, with the ends of its 95% interval.
+    pub added_s: [f64; 3],
+    /// The system call that adds most.
+    pub most: String,
+    /// Its part of the seconds.
+    pub most_s: f64,
+}
+
+/// A difference in nanoseconds, with its ends.
+type Difference = [f64; 3];
+
+/// Which operations to measure for the bill of a program: those that price most of its calls, and what is subtracted from them.
+pub fn operations(profile: &Profile) -> Vec<&'static str> {
+    let mut calls: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut needed: HashMap<&'static str, Vec<&'static str>> = HashMap::new();
+    for total in profile.totals(By::Class) {
+        let count = total.count;
+        if has(CREATION, bare_name(&count.call)) {
+            continue;
+        }
+        for (ending, times) in endings(&count) {
+            let Some(unit) = units_of(&count.call, &count.class, ending).next() else {
+                continue;
+            };
+            let Some(operation) = unit.operations().next() else {
+                continue;
+            };
+            if !waits::waits(operation) {
+                *calls.entry(operation).or_default() += times;
+                needed.insert(operation, unit.less_operations().collect());
+            }
+        }
+    }
+    let mut most: Vec<(&'static str, u64)> = calls.into_iter().collect();
+    most.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+    most.truncate(MOST_OPERATIONS);
+    let mut all: Vec<&'static str> = most
+        .iter()
+        .flat_map(|(operation, _)| needed[operation].iter().chain([operation]))
+        .copied()
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// `None` if the run did not measure the cheapest call in both environments, with an interval.
+pub fn bill(profile: &Profile, run: &Run, here: &str, there: &str) -> Option<Bill> {
+    let errors = Errors::new(&summarize(run), here, there);
+    let [here, there] = [here, there].map(|name| Costs::from_run(run, Some(name)));
+    let (here, there) = (here.ok()?, there.ok()?);
+    let (null_here, null_there) = here.null_calls(&there)?;
+    let bare = errors.around(REFERENCE, null_there - null_here)?;
+    let mut bill = Bill {
+        calls: 0,
+        bare_calls: 0,
+        added_s: [0.0; 3],
+        most: String::new(),
+        most_s: 0.0,
+    };
+    let mut by_call: BTreeMap<String, f64> = BTreeMap::new();
+    for total in profile.totals(By::Class) {
+        let count = total.count;
+        let known = errors.difference(&count, &here, &there);
+        if known.is_none() {
+            bill.bare_calls += count.calls;
+        }
+        bill.calls += count.calls;
+        let added = known
+            .unwrap_or(bare)
+            .map(|ns| count.calls as f64 * ns / 1e9);
+        *by_call.entry(count.call.clone()).or_default() += added[0];
+        // Errors of the same launches lean to the same side: their ends add up.
+        for (sum, own) in bill.added_s.iter_mut().zip(added) {
+            *sum += own;
+        }
+    }
+    (bill.most, bill.most_s) = by_call.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(bill)
+}
+
+/// By operation, how far the difference of its costs may lie below and above its estimate, in nanoseconds.
+struct Errors(HashMap<String, [f64; 2]>);
+
+impl Errors {
+    fn new(summary: &Summary, here: &str, there: &str) -> Errors {
+        let rows = summary.rows.iter().chain(&summary.baselines);
+        let there = rows.filter(|row| row.case.environment == there);
+        let known = there.filter_map(|row| {
+            let versus = row.versus.as_ref().filter(|own| own.environment == here)?;
+            let (low, high) = versus.ratio.low_high?;
+            let here_ns = row.cost()?.median.0 / versus.ratio.value;
+            let errors = [low, high].map(|end| here_ns * (end - versus.ratio.value));
+            Some((row.case.operation.clone(), errors))
+        });
+        Errors(known.collect())
+    }
+
+    fn around(&self, operation: &str, ns: f64) -> Option<Difference> {
+        let [below, above] = self.0.get(operation)?;
+        Some([ns, ns + below, ns + above])
+    }
+
+    fn difference(&self, count: &CallCount, here: &Costs, there: &Costs) -> Option<Difference> {
+        let (a, b) = prices(count, here, there)?;
+        self.around(&a.basis.operation, b.ns - a.ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Record;
+    use model::fixtures::{called, entering, in_environment, profile, run, with};
+
+    /// Three launches whose costs differ by `by` percent.
+    fn record(operation: &str, environment: &str, ns: u64, by: u64) -> Record {
+        let record = in_environment(environment, entering(operation, ns, &[("call", 1.0)]));
+        with(record, |measured| {
+            let all = measured.blocks.len();
+            for (i, block) in measured.blocks.iter_mut().enumerate() {
+                block.launch = (3 * i / all) as u32;
+                let batch = ns * measured.iterations * (100 + by * u64::from(block.launch)) / 100;
+                block.slots.iter_mut().for_each(|slot| slot.fill(batch));
+            }
+        })
+    }
+
+    fn program() -> Profile {
+        let counts = [
+            ("getuid", 1000),
+            ("lseek", 500),
+            ("io_setup", 10),
+            ("execve", 1),
+        ];
+        profile(counts.map(|(name, calls)| called(name, calls)).into())
+    }
+
+    #[test]
+    fn operations_that_price_most_calls_are_measured() {
+        let all = operations(&program());
+        assert!(all.contains(&"fd.lseek"), "{all:?}");
+        assert!(
+            all.iter()
+                .all(|operation| !operation.starts_with("process."))
+        );
+    }
+
+    #[test]
+    fn a_bill_is_calls_times_the_difference_of_their_costs() {
+        let both = |by| {
+            run(vec![
+                record(REFERENCE, "native", 100, 0),
+                record("fd.lseek", "native", 200, 0),
+                record(REFERENCE, "filter", 120, by),
+                record("fd.lseek", "filter", 260, by),
+            ])
+        };
+        let exact = bill(&program(), &both(0), "native", "filter").unwrap();
+        assert_eq!((exact.calls, exact.bare_calls), (1511, 11));
+        let expected = (1011.0 * 20.0 + 500.0 * 60.0) / 1e9;
+        assert!((exact.added_s[0] - expected).abs() < 1e-12, "{exact:?}");
+        assert_eq!(exact.most, "lseek");
+        let [middle, low, high] = bill(&program(), &both(2), "native", "filter")
+            .unwrap()
+            .added_s;
+        assert!(low < middle && middle < high && low < expected && expected < high);
+        assert_eq!(bill(&program(), &both(0), "native", "box"), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! What the calls of a raced command add in each environment, by unit costs measured there after the race.
+
+use crate::run::in_environments;
+use analysis::attribute::bill::{bill, operations};
+use analysis::compare::RaceFound;
+use anyhow::Result;
+use model::Profile;
+use std::time::Duration;
+
+/// For all environments together.
+const TIME: Duration = Duration::from_millis(2_800);
+/// Starting the probe anew in an environment that starts more slowly takes too much of it.
+const LONGEST_START_UP_S: f64 = 0.05;
+
+/// Nothing is added to a race that was interrupted, or if this is.
+pub fn add(race: &mut RaceFound, profile: &Profile) -> Result<()> {
+    if !race.complete {
+        return Ok(());
+    }
+    let operations = operations(profile);
+    let start_up = |index: usize| race.results[index].inside.as_ref()?.start_up;
+    let measured: Vec<usize> = (0..race.versus.len())
+        .filter(|index| {
+            let head = race.versus[*index].head;
+            !race.results[head].control
+                && start_up(head).is_some_and(|[start_up, ..]| start_up < LONGEST_START_UP_S)
+        })
+        .collect();
+    let Some(first) = measured.first() else {
+        return Ok(());
+    };
+    let base = race.results[race.versus[*first].base].name();
+    let heads = measured
+        .iter()
+        .map(|index| race.results[race.versus[*index].head].name());
+    let names: Vec<&str> = std::iter::once(base).chain(heads).collect();
+    let run = in_environments(&operations, &names, TIME)?;
+    if !run.complete {
+        return Ok(());
+    }
+    let bills: Vec<_> = names[1..]
+        .iter()
+        .map(|name| bill(profile, &run, base, name))
+        .collect();
+    for (index, bill) in measured.into_iter().zip(bills) {
+        race.versus[index].by_calls = bill;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! What a command's calls add in an environment, by their unit costs.
+
+use crate::numbers::{counted, duration, nanoseconds};
+use analysis::attribute::bill::Bill;
+use analysis::compare::{RaceFound, Versus};
+
+/// ` Its calls add 40.1 us (22.3 us to 61.0 us): 3,185 calls x 12.6 ns, most in openat.`; empty without unit costs.
+pub fn sentence(versus: &Versus) -> String {
+    let Some(bill) = &versus.by_calls else {
+        return String::new();
+    };
+    let [middle, low, high] = bill.added_s;
+    if high <= 0.0 {
+        return " Its calls add nothing.".to_string();
+    }
+    if low <= 0.0 {
+        return format!(
+            " Its calls add at most {}: {}.",
+            duration(high),
+            calls(bill, high)
+        );
+    }
+    let [added, low, high] = bill.added_s.map(duration);
+    format!(
+        " Its calls add {added} ({low} to {high}): {}{}.",
+        calls(bill, middle),
+        most(bill)
+    )
+}
+
+/// `3,185 calls x 12.6 ns`
+fn calls(bill: &Bill, added_s: f64) -> String {
+    let each_ns = 1e9 * added_s / bill.calls.max(1) as f64;
+    let each = if each_ns < 1000.0 {
+        format!("{} ns", nanoseconds(each_ns))
+    } else {
+        duration(each_ns / 1e9)
+    };
+    format!("{} x {each}", counted(bill.calls, "call"))
+}
+
+/// Named if it adds more than half.
+fn most(bill: &Bill) -> String {
+    if bill.most_s > bill.added_s[0] / 2.0 {
+        format!(", most in {}", bill.most)
+    } else {
+        String::new()
+    }
+}
+
+pub fn note(race: &RaceFound) -> Option<String> {
+    let first = race
+        .versus
+        .iter()
+        .find(|versus| versus.by_calls.is_some())?;
+    Some(format!(
+        "Calls add their number times what each takes more than in {}, measured after the race; without starting processes, page faults \
+         and waiting.",
+        race.results[first.base].name()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added(added_ms: [f64; 3]) -> String {
+        let bill = Bill {
+            calls: 4000,
+            bare_calls: 0,
+            added_s: added_ms.map(|ms| ms / 1e3),
+            most: "openat".to_string(),
+            most_s: 0.03,
+        };
+        let versus = serde_json::json!({ "base": 0, "head": 1, "by_calls": bill });
+        sentence(&serde_json::from_value(versus).unwrap())
+    }
+
+    #[test]
+    fn what_may_be_nothing_is_a_bound() {
+        for (added_ms, expected) in [
+            ([-1.0, -2.0, -0.5], " Its calls add nothing."),
+            (
+                [0.01, -0.01, 0.04],
+                " Its calls add at most 40.0 us: 4,000 calls x 10.0 ns.",
+            ),
+            (
+                [40.0, 20.0, 60.0],
+                " Its calls add 0.0400 s (0.0200 s to 0.0600 s): 4,000 calls x 10.0 us, most in openat.",
+            ),
+            (
+                [80.0, 70.0, 90.0],
+                " Its calls add 0.0800 s (0.0700 s to 0.0900 s): 4,000 calls x 20.0 us.",
+            ),
+        ] {
+            assert_eq!(added(added_ms), expected);
+        }
+    }
+}
