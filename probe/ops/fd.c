@@ -2,6 +2,7 @@
 #include "../probe.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #endif
 
 enum { MOST_OPEN = 256 };
@@ -26,6 +28,29 @@ static void setup_two(void) {
     setup_file();
     CHECK((copy = dup(file)) >= 0);
 }
+
+#ifdef __linux__
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+OWN uint64_t copies;
+
+static void own_copies(void) {
+    copies = param_within("fds", 1, MOST_OPEN);
+    if (is_shared()) CHECK(unshare(CLONE_FILES) == 0); /* or other threads' descriptors would lie in the range */
+}
+
+/* Each copy gets the lowest free number: they are a range. */
+static void run_close_range(uint64_t n) {
+    LOOP(n) {
+        int first, last;
+        CHECK((first = last = dup(file)) >= 0);
+        for (uint64_t i = 1; i < copies; i++) CHECK((last = dup(file)) > first);
+        CHECK(syscall(SYS_close_range, first, last, 0) == 0);
+    }
+}
+#endif
 
 static void run_dup_close(uint64_t n) {
     int fd;
@@ -140,6 +165,9 @@ static void run_eventfd_close(uint64_t n) {
 const struct operation fd_operations[] = {
     {.id = "fd.dup_close", .what = "dup() of a regular file's descriptor and close() of the copy",
      .enters = "dup x1 close x1", .systems = "posix", .setup = setup_file, .run = run_dup_close},
+    {.id = "fd.close_range", .what = "`fds` dup() of a regular file's descriptor, and close_range() of all copies",
+     .enters = "dup x{fds} close_range x1", .params = "fds=16:descriptors that one call closes, from 1 to 256",
+     .systems = "linux", .setup = setup_file, .own = LINUX_ONLY(own_copies), .run = LINUX_ONLY(run_close_range)},
     {.id = "fd.dup2", .what = "dup2() onto an open descriptor of the same file, which it closes",
      .enters = "dup2/dup3 x1", .systems = "posix", .setup = setup_two, .run = run_dup2},
     {.id = "fd.fcntl_getfl", .what = "fcntl(F_GETFL) of a regular file", .enters = "fcntl/fcntl64 x1",

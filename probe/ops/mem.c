@@ -119,6 +119,42 @@ static void prepare_absent(uint64_t n) {
     CHECK(madvise(region, PAGES * page, MADV_DONTNEED) == 0);
 }
 
+/* Huge pages of 2 MiB, as many as a batch needs; aligned, or the first fault would map a small page. */
+enum { HUGE_PAGES = 8, HUGE_BYTES = 2 << 20 };
+
+static int is_resident(char *at) {
+    unsigned char resident;
+    CHECK(mincore(at, page, &resident) == 0);
+    return resident & 1;
+}
+
+static void run_write_huge(uint64_t n) {
+    volatile char *at = region;
+    LOOP(n) {
+        *at = 1;
+        at += HUGE_BYTES;
+    }
+}
+
+OWN uint64_t touched;
+
+static void own_huge(void) {
+    char *apart = map_apart((HUGE_PAGES + 1) * (size_t)HUGE_BYTES);
+    region = apart + (HUGE_BYTES - (uintptr_t)apart % HUGE_BYTES) % HUGE_BYTES;
+    CHECK(madvise(region, HUGE_PAGES * (size_t)HUGE_BYTES, MADV_HUGEPAGE) == 0);
+    run_write_huge(touched = HUGE_PAGES);
+}
+
+/* Each fault of the batch before made the whole huge page resident. */
+static void prepare_huge(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        int is_whole = is_resident(region + (i + 1) * HUGE_BYTES - page);
+        if (i < touched && !is_whole) fail(0, "no huge page: see /sys/kernel/mm/transparent_hugepage/enabled, and free memory");
+    }
+    CHECK(madvise(region, HUGE_PAGES * (size_t)HUGE_BYTES, MADV_DONTNEED) == 0);
+    touched = n;
+}
+
 /* A fault on a page of a file also maps up to 15 neighbours, but none beyond its mapping: making every other page
    inaccessible leaves mappings of one page each. */
 static void setup_file_pages(void) {
@@ -380,6 +416,9 @@ const struct operation mem_operations[] = {
     {.id = "mem.fault_anonymous", .what = "first write to a page of anonymous memory: a page fault, and a zeroed page",
      .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
      .own = LINUX_ONLY(own_pages), .prepare = LINUX_ONLY(prepare_absent), .run = LINUX_ONLY(run_write_pages)},
+    {.id = "mem.fault_huge", .what = "first write to a transparent huge page (THP) of 2 MiB: a page fault, and 512 zeroed pages",
+     .enters = "", .prepares = "mincore x1", .systems = "linux", .flags = FAULTS, .limit = HUGE_PAGES,
+     .own = LINUX_ONLY(own_huge), .prepare = LINUX_ONLY(prepare_huge), .run = LINUX_ONLY(run_write_huge)},
     {.id = "mem.fault_file", .what = "first read of a page of a file mapping, the page being in the page cache: a page "
      "fault that maps this page alone", .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS,
      .limit = PAGES, .setup = LINUX_ONLY(setup_file_pages), .own = LINUX_ONLY(own_file_pages), .prepare = LINUX_ONLY(prepare_file_pages),

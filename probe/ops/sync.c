@@ -198,6 +198,17 @@ static void own_futex_pingpong(void) {
     start_thread(return_tokens, pair);
     run_futex_pingpong(1);
 }
+
+/* On one CPU the other thread can run only after a switch. Threads inherit the CPU. */
+static void own_context_switch(void) {
+    cpu_set_t here;
+    int cpu;
+    CHECK((cpu = sched_getcpu()) >= 0);
+    CPU_ZERO(&here);
+    CPU_SET(cpu, &here);
+    CHECK(sched_setaffinity(0, sizeof here, &here) == 0);
+    own_futex_pingpong();
+}
 #endif
 
 const struct operation sync_operations[] = {
@@ -227,5 +238,10 @@ const struct operation sync_operations[] = {
      .what = "a token to another thread and back, each way by futex(FUTEX_WAKE) and futex(FUTEX_WAIT)",
      .enters = "futex/futex_time64 x4", .systems = "linux", .family = "round_trip", .flags = SWITCHES,
      .own = LINUX_ONLY(own_futex_pingpong), .run = LINUX_ONLY(run_futex_pingpong)},
+    {.id = "sync.context_switch",
+     .what = "two context switches: to another thread on the same CPU and back, each way by futex(FUTEX_WAKE) and "
+             "futex(FUTEX_WAIT)",
+     .enters = "futex/futex_time64 x4", .systems = "linux", .family = "round_trip", .flags = SWITCHES,
+     .own = LINUX_ONLY(own_context_switch), .run = LINUX_ONLY(run_futex_pingpong)},
     {0},
 };

@@ -114,6 +114,24 @@ fn lists_and_runs_are_printed() {
 }
 
 #[test]
+fn words_find_operations_environments_and_studies() {
+    for (word, expected) in [
+        ("switch", "sync.context_switch"),
+        ("thp", "mem.fault_huge"),
+        ("huge", "mem.fault_huge"),
+        ("clock", "time.clock_gettime "),
+        ("clock", "studies: clock-calls"),
+        ("container", "environments: nspawn, podman"),
+        ("sandbox", "environments: bwrap, gvisor"),
+    ] {
+        expect_in(Place::new().printed(format!("list {word}")), expected);
+    }
+    let both = Place::new().document("list container");
+    assert_eq!(both["operations"], serde_json::json!([]));
+    expect_valid("list-1", &both);
+}
+
+#[test]
 fn the_list_is_one_line_an_operation() {
     let ids = Place::new().document("list");
     let ids = list(&ids["operations"])

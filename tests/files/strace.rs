@@ -12,6 +12,9 @@ const TRACES: [&str; 3] = [
     "strace-table-6.1.txt",
 ];
 
+/// What other tracers print.
+const OTHERS: [&str; 3] = ["perf-trace-6.1.txt", "syscount.txt", "gvisor-strace.txt"];
+
 fn traced_by_strace(text: &str) -> Profile {
     read_bytes(text.as_bytes()).unwrap_or_else(|message| panic!("{text}: {message}"))
 }
@@ -43,7 +46,7 @@ fn summary(profile: &Profile) -> String {
 
 #[test]
 fn what_strace_printed_is_a_profile() {
-    for name in TRACES {
+    for name in TRACES.iter().chain(&OTHERS) {
         let place = Place::new();
         place.write(name, text(name));
         expect_valid("profile-2", &json(&traced_by_strace(&text(name))));

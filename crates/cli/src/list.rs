@@ -7,7 +7,7 @@ use super::error::usage;
 use super::terminal::screen;
 use anyhow::Result;
 use measure::plan::Study;
-use measure::runner::{Language, RunDirectory, read_catalogue};
+use measure::runner::{Environment, Language, RunDirectory, read_catalogue};
 use model::pattern::like;
 use model::prose::{counted, wrapped};
 use model::{JsonDocument, Operation, StudyView, clean};
@@ -24,7 +24,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ListArgs {
-    /// Ids, areas, globs, or any part of an id; everything if omitted.
+    /// Ids, areas, globs, any part of an id, or a word of a description; every operation if omitted.
     #[arg(value_name = "PATTERN", add = complete::operations())]
     patterns: Vec<String>,
     /// Show full descriptions, expected kernel entries and parameters (other formats than text always do).
@@ -49,6 +49,7 @@ const EXAMPLES: &str = "\
 Examples:
   syscost list
   syscost list getpid
+  syscost list container
   syscost list --long file 'time.clock_*'
   syscost list --envs
   syscost list --format json";
@@ -65,15 +66,22 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<()> {
     }
     let directory = RunDirectory::create()?;
     let catalogue = read_catalogue(&directory.probe())?;
-    let chosen = usage(like(&catalogue, &args.patterns))?;
+    let named = named(&args.patterns)?;
+    let chosen = match like(&catalogue, &args.patterns) {
+        Err(_) if !named.is_empty() => Vec::new(),
+        chosen => usage(chosen)?,
+    };
     if args.format == Format::Text {
-        return if args.long {
-            write_long(&chosen, screen(), out)
-        } else {
-            write_short(&chosen, screen(), out)
-        };
+        match &chosen[..] {
+            [] => {}
+            chosen if args.long => write_long(chosen, screen(), out)?,
+            chosen => write_short(chosen, screen(), out)?,
+        }
+        return write_lines(named.lines(screen()), out);
     }
     let list = OperationList {
+        environments: named.environments,
+        studies: named.studies,
         operations: chosen
             .iter()
             .map(|operation| Listed {
@@ -83,6 +91,66 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<()> {
             .collect(),
     };
     write_answer(&list, || table(&chosen), args.format, screen(), out)
+}
+
+/// Environments and studies whose descriptions have a word.
+#[derive(Default)]
+struct Named {
+    environments: Vec<String>,
+    studies: Vec<String>,
+}
+
+fn named(patterns: &[String]) -> Result<Named> {
+    let is_about = |texts: &[&str]| {
+        let text = texts.join(" ").to_lowercase();
+        patterns
+            .iter()
+            .any(|word| text.contains(&word.to_lowercase()))
+    };
+    let mut named = Named::default();
+    if patterns.is_empty() {
+        return Ok(named);
+    }
+    for name in Environment::names() {
+        let environment = Environment::find(name)?;
+        let kind = if environment.is_sandbox {
+            "sandbox"
+        } else {
+            ""
+        };
+        if is_about(&[name, &environment.title, &environment.what, kind]) {
+            named.environments.push(name.to_string());
+        }
+    }
+    for name in Study::names() {
+        let view = Study::find(&name)?.view;
+        if is_about(&[&name, &view.title, &view.question]) {
+            named.studies.push(name);
+        }
+    }
+    Ok(named)
+}
+
+impl Named {
+    fn is_empty(&self) -> bool {
+        self.environments.is_empty() && self.studies.is_empty()
+    }
+
+    fn lines(&self, screen: Screen) -> Vec<String> {
+        let width = screen.width.map_or(usize::MAX, usize::from);
+        let kinds = [
+            ("environments", &self.environments, "syscost list --envs"),
+            ("studies", &self.studies, "syscost list --studies"),
+        ];
+        let mut lines = Vec::new();
+        for (kind, names, command) in kinds {
+            if !names.is_empty() {
+                let text = format!("{kind}: {} ('{command}' describes them)", names.join(", "));
+                lines.extend(wrapped(&text, width, "", "  "));
+            }
+        }
+        lines
+    }
 }
 
 /// Characters of a description below which it is left out.
@@ -166,6 +234,10 @@ fn counts_text(operations: &[&Operation]) -> String {
 pub struct OperationList<'a> {
     /// One for each operation of the probe.
     operations: Vec<Listed<'a>>,
+    /// Environments that a pattern describes.
+    environments: Vec<String>,
+    /// Studies that a pattern describes.
+    studies: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]

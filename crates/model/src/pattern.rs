@@ -63,7 +63,7 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
             return Ok(operations);
         }
         let near = near(catalogue, name);
-        if near.is_empty() && is_identifier(name) {
+        if near.is_empty() && described(catalogue, name).is_empty() && is_identifier(name) {
             bail!(
                 "no operation matches '{name}'; 'syscost list' shows all, and C code is a snippet: 'c:{name}(1)'"
             );
@@ -97,7 +97,7 @@ fn is_identifier(text: &str) -> bool {
 }
 
 /// As [`matching`], but a pattern that selects nothing gives all operations whose id contains it, those whose last part it is
-/// first.
+/// first; or else those whose description contains it.
 pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |pattern| {
         let part = pattern.text.to_ascii_lowercase();
@@ -106,8 +106,22 @@ pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&
             .filter(|o| !part.is_empty() && o.id.contains(&part))
             .collect();
         operations.sort_by_key(|o| leaf(&o.id) != part);
+        if operations.is_empty() {
+            operations = described(catalogue, &part);
+        }
         Ok(operations)
     })
+}
+
+/// Shorter words are in many descriptions.
+const SHORTEST: usize = 3;
+
+fn described<'a>(catalogue: &'a [Operation], word: &str) -> Vec<&'a Operation> {
+    let word = word.to_ascii_lowercase();
+    let is_word = word.len() >= SHORTEST;
+    let mut found: Vec<&Operation> = catalogue.iter().collect();
+    found.retain(|o| is_word && o.what.to_ascii_lowercase().contains(&word));
+    found
 }
 
 /// Each operation once; of a pattern that selects none, those that `otherwise` returns.
@@ -156,7 +170,11 @@ fn hint(catalogue: &[Operation], typed: &str) -> String {
     if typed.contains('=') && !typed.contains(':') {
         return format!(" (as values of a parameter: --param {typed})");
     }
-    let names = near(catalogue, typed)
+    let mut alike = near(catalogue, typed);
+    if alike.is_empty() {
+        alike = described(catalogue, typed);
+    }
+    let names = alike
         .into_iter()
         .take(MOST_NAMES)
         .map(|o| o.id.as_str())
@@ -222,6 +240,7 @@ mod tests {
         let all = ids.iter().chain(&["proc.kill_self", "time.gettimeofday"]);
         all.map(|id| Operation {
             id: id.to_string(),
+            what: format!("calls {}", leaf(id)),
             ..Operation::default()
         })
         .collect()
@@ -267,6 +286,8 @@ mod tests {
         finds(like, "GetP", &["call.getpid", "id.getppid"]);
         // An area is that area alone.
         finds(like, "id", &["id.getppid", "id.getuid"]);
+        // A word of a description.
+        finds(like, "Calls gettimeofday", &["time.gettimeofday"]);
         assert!(found(like, "fork").is_err());
     }
 
@@ -292,6 +313,7 @@ mod tests {
             ("timeofday", "time.gettimeofday"),
             ("id.gettppid", "id.getppid, call.getpid"),
             ("foo.kill", "proc.kill_self, signal.kill_self"),
+            ("lls gett", "time.gettimeofday"),
         ] {
             assert_eq!(
                 hint(&catalogue(), typed),

@@ -8,9 +8,8 @@ const BEGINNINGS: [(&str, &str); 5] = [
     ("Attaching ", "output of bpftrace"),
     ("<", "HTML or XML"),
 ];
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 6] = [
     (" ms): ", "output of 'perf trace'"),
-    ("Summary of events:", "output of 'perf trace -s'"),
     ("Performance counter stats for", "output of 'perf stat'"),
     ("Time (mean ± ", HYPERFINE),
     ("\"mean\":", HYPERFINE),
