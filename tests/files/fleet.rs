@@ -90,6 +90,17 @@ fn check(answers: &Value) {
         assert!((6.0..=7.0).contains(&days), "{question}: {days} days");
     }
     assert_eq!(of("spread").len(), 5 * 2 * 2);
+    // One of five cases costs 1.2 times as much under the new kernel.
+    let kernels = of("kernels");
+    let slowest = &kernels[if kernels[0][0] == CPUS[0] { 0 } else { 2 }];
+    assert!(kernels.len() == 4 && slowest[1] == "6.12.30", "{kernels:?}");
+    for (at, expected) in [(2, 1.2_f64.powf(0.2)), (3, 1.2), (4, 5.0), (5, 20.0)] {
+        let found = slowest[at].as_f64().unwrap();
+        assert!(
+            (found / expected - 1.0).abs() < 0.02,
+            "{slowest:?}: {expected}"
+        );
+    }
     let states = of("nodes")
         .into_iter()
         .filter(|row| row[1] != "ok")

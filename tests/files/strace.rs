@@ -61,6 +61,42 @@ fn what_strace_printed_is_a_profile() {
 }
 
 #[test]
+fn several_profiles_are_added_up() {
+    let place = Place::new();
+    let all: Vec<&str> = TRACES.into_iter().chain(OTHERS).collect();
+    all.iter().for_each(|name| place.write(name, text(name)));
+    let names = all.join(" ");
+    let table = place.printed(format!("show {names}"));
+    expect_file(fixture("together.golden"), &table);
+    let rows = place.printed(format!("show {names} --format csv"));
+    let mut rows = csv::Reader::from_reader(rows.as_bytes());
+    let sum: u64 = rows
+        .records()
+        .map(|row| row.unwrap()[1].parse::<u64>().unwrap())
+        .sum();
+    let each = all
+        .iter()
+        .map(|name| traced_by_strace(&text(name)).all_calls().calls);
+    assert_eq!(sum, each.sum::<u64>());
+    place.write(
+        "run.json",
+        fs::read_to_string(root().join("tests/golden/run.json")).unwrap(),
+    );
+    for (line, why) in [
+        (
+            format!("show {names} run.json"),
+            "run.json is not a profile",
+        ),
+        (
+            format!("show {names} --by class"),
+            "several profiles have one view",
+        ),
+    ] {
+        expect_error(&place.run(line), 2, why);
+    }
+}
+
+#[test]
 fn commands_that_take_a_profile_take_what_strace_printed() {
     let place = Place::new();
     TRACES.iter().for_each(|name| place.write(name, text(name)));

@@ -122,7 +122,7 @@ pub fn is_input(file: &Path) -> bool {
 
 /// The label that was asked for, else the host's name, else the file's; where two would be the same, the files' names, with a
 /// number where these are the same too.
-fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
+pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
     fn stem(file: &Path) -> String {
         if is_input(file) {
             "stdin".to_string()

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
     /// A file that 'syscost run', 'trace', 'why' or 'race' wrote with -o, JSON of 'explain', or the output of strace;
-    /// '-' for standard input. With --format rows, any number of result files.
+    /// '-' for standard input. Several profiles are added up; several result files take --format rows.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -43,6 +43,7 @@ Examples:
   syscost show now.json --only 'file.*' --only id
   syscost show results/*.json --format rows > rows.jsonl
   syscost show profile.json --by class
+  syscost show a.profile.json b.profile.json c.profile.json
   strace -f -T -ttt -o log.txt make; syscost show log.txt
   syscost show profile.json --view latency
   syscost show profile.json --view stacks --weight blocked > blocked.folded";
