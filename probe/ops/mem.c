@@ -96,6 +96,8 @@ static void run_mlock_munlock(uint64_t n) {
 
 /* Places for mappings, as many as a batch needs. */
 enum { MAPPINGS = 16 };
+/* Huge pages of 2 MiB, as many as a batch needs; aligned, or the first fault would map a small page. */
+enum { HUGE_PAGES = 8, HUGE_BYTES = 2 << 20 };
 
 #ifdef __linux__
 /* One write to each of the first n pages. */
@@ -118,9 +120,6 @@ static void prepare_absent(uint64_t n) {
     (void)n;
     CHECK(madvise(region, PAGES * page, MADV_DONTNEED) == 0);
 }
-
-/* Huge pages of 2 MiB, as many as a batch needs; aligned, or the first fault would map a small page. */
-enum { HUGE_PAGES = 8, HUGE_BYTES = 2 << 20 };
 
 static int is_resident(char *at) {
     unsigned char resident;

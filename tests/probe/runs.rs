@@ -138,7 +138,11 @@ fn two_probes_are_measured_side_by_side() {
         .filter(|r| r["operation"] == "id.umask")
         .map(|r| r["environment"].as_str().unwrap())
         .collect();
-    assert_eq!(environments, ["native", "other"]);
+    assert_eq!(
+        environments,
+        ["native", "other", "native (again)"],
+        "and the control"
+    );
     let shown = stdout(&place.run("show out.json --view wide"));
     expect_in(&shown, ["other ns/op", "/ native"]);
     let document: Value = place.document("show out.json");

@@ -16,6 +16,7 @@ pub use cost::{Moves, Relative, RowCost};
 pub use doubts::CPU_SHARE;
 pub use figure::{Instructions, RowFigure};
 pub use latency::{LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, RowLatency};
+pub use pairs::ControlRange;
 pub use repeated::{combined, derived_over, summarize};
 pub use row::{Row, RunStart, Summary, Versus};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_deviation};
@@ -58,6 +59,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
             })
             .collect(),
         machine,
+        control: None,
         warnings: recorded
             .chain(RunWarning::of_rounds(run, &panel.calm))
             .chain(RunWarning::of_host(&run.host))

@@ -8,6 +8,7 @@ use super::error::{bail_usage, usage, usage_error};
 use super::exit::Exit;
 use super::messages::{is_quiet, note};
 use super::progress::Progress;
+use super::sandboxes;
 use super::show::{View, write_run};
 use super::words::parsed;
 use super::{messages, terminal};
@@ -16,7 +17,7 @@ use measure::plan::{
     Choices, EnvironmentScope, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases,
     select, subjects,
 };
-use measure::runner::Environment;
+use measure::runner::{Environment, NATIVE};
 use measure::session::{Job, Keep, RunOptions, Session, Sides};
 use model::prose::counted;
 use model::{COLD, Combination, Outcome, Role, Run};
@@ -245,7 +246,10 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
         .iter()
         .map(|label| (label.key.clone(), label.value.clone()))
         .collect();
-    let study = usage(args.study())?;
+    let mut study = usage(args.study())?;
+    if let Some(study) = &mut study {
+        sandboxes::expand(&mut study.environments, &[NATIVE]);
+    }
     usage(args.check_trust(study.as_ref()))?;
     let sides = usage(args.sides())?;
     let options = args.options(study.as_ref());

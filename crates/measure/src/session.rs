@@ -2,6 +2,7 @@
 //! the engine give a `Run`. It prints nothing.
 
 mod cells;
+mod controls;
 mod counting;
 mod cpu_monitor;
 mod entry_cache;

@@ -59,6 +59,10 @@ pub const EMPTY_LOOP: &str = "call.empty_loop";
 pub const EMPTY_CALL: &str = "call.direct";
 /// The reference system call: it does the least, on every system.
 pub const REFERENCE: &str = "id.getppid";
+/// The environment of programs that are built and started as the tool's own.
+pub const NATIVE: &str = "native";
+/// The environment of native cases that are measured once more, as the control of other environments.
+pub const CONTROL: &str = "native (again)";
 /// Work in user mode only, about as long as a system call.
 pub const SPIN: &str = "call.spin";
 

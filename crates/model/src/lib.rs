@@ -43,8 +43,8 @@ mod units;
 mod word;
 
 pub use case::{
-    COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN,
-    ShownCase, THREADS,
+    COLD, CONTROL, Case, EMPTY_CALL, EMPTY_LOOP, NATIVE, PANEL, PANEL_IN_USER_MODE, REFERENCE,
+    SHARED, SPIN, ShownCase, THREADS,
 };
 pub use class::{Class, DescriptorKind, Drives, depth, drives, power_below};
 pub use counters::{Counters, EVENTS, Event};

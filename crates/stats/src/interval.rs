@@ -1,5 +1,8 @@
 //! Values with intervals, and order-statistic intervals over time blocks.
 
+use super::deviation::MOST_DEGREES;
+use super::student::quantile;
+use super::{BetweenRuns, Deviation};
 use model::{Nanos, Unit};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -115,6 +118,35 @@ impl Ranged {
             low_high: self
                 .low_high
                 .map(|(low, high)| (low.min(value), high.max(value))),
+        }
+    }
+
+    /// Of a ratio: wider by what `control`, the same thing against itself in the same rounds, differs from 1 beyond its own error.
+    #[must_use]
+    pub fn beside(self, control: Ranged) -> Ranged {
+        if self.low_high.is_none() {
+            return self;
+        }
+        let (low, high) = self.log_ratio().beside(&control.log_ratio()).low_high();
+        Ranged {
+            low_high: Some((low, high)),
+            ..self
+        }
+    }
+
+    /// Without an interval, as if it were exact.
+    fn log_ratio(self) -> BetweenRuns {
+        let far = |end: f64| (end / self.value).ln().abs();
+        let half = self
+            .low_high
+            .map_or(0.0, |(low, high)| far(low).max(far(high)));
+        let degrees = MOST_DEGREES;
+        BetweenRuns {
+            log_ratio: self.value.ln(),
+            error: Deviation {
+                sd: half / quantile((1.0 - LEVEL) / 2.0, degrees),
+                degrees,
+            },
         }
     }
 
@@ -234,6 +266,30 @@ mod tests {
         );
         assert_eq!(interval.half_width_percent(Nanos(200.0)), Some(5.0));
         assert_eq!(interval.half_width_percent(Nanos(0.0)), None);
+    }
+
+    #[test]
+    fn a_control_that_is_apart_widens_a_ratio() {
+        let ranged = |value: f64, half: f64| Ranged {
+            value,
+            low_high: Some((value / (1.0 + half), value * (1.0 + half))),
+        };
+        let ratio = ranged(1.05, 0.01);
+        let width = |control| {
+            let (low, high) = ratio.beside(control).low_high.unwrap();
+            (high / low).ln()
+        };
+        let alone = width(ranged(1.0, 0.01));
+        assert!(
+            (alone / (1.01_f64.powi(2)).ln() - 1.0).abs() < 1e-3,
+            "{alone}"
+        );
+        assert!(
+            (width(ranged(1.005, 0.01)) - alone).abs() < 1e-9,
+            "within its own error"
+        );
+        let (low, high) = ratio.beside(ranged(1.04, 0.01)).low_high.unwrap();
+        assert!(low < 1.0 && high > 1.1, "{low} {high}");
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! Several environments of one run against the first of their unit, case by case.
+//! Several environments of one run against the first of their unit, case by case. Where that was measured twice, no ratio is known better
+//! than what its control shows.
 
 use super::{Summary, Versus};
 use indexmap::IndexMap;
 use itertools::Itertools;
-use model::{Case, Counted, Entries, Host, Outcome, Record, Run, Unit};
+use model::{CONTROL, Case, Counted, Entries, Host, NATIVE, Outcome, Record, Run, Unit};
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::Ranged;
 use std::collections::HashMap;
 
@@ -17,12 +20,38 @@ pub fn pair(summary: &mut Summary, run: &Run) {
         return;
     }
     let pairs = Pairs::of(run, &units(run.asked()));
+    summary.control = ControlRange::new(&pairs.controls);
     for row in summary.rows.iter_mut().chain(&mut summary.baselines) {
         row.versus = pairs.versus(&row.case);
     }
 }
 
+/// What native cases take against themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ControlRange {
+    /// How many cases were measured twice.
+    pub cases: usize,
+    /// The smallest ratio.
+    pub least: f64,
+    /// The largest ratio.
+    pub most: f64,
+}
+
+impl ControlRange {
+    fn new(controls: &HashMap<&Case, Ranged>) -> Option<ControlRange> {
+        let ratios = controls.values().map(|ratio| ratio.value);
+        let (least, most) = ratios.minmax_by(f64::total_cmp).into_option()?;
+        Some(ControlRange {
+            cases: controls.len(),
+            least,
+            most,
+        })
+    }
+}
+
 struct Pairs<'a> {
+    /// By native case.
+    controls: HashMap<&'a Case, Ranged>,
     records: HashMap<&'a Case, &'a Record>,
     bases: HashMap<&'a str, &'a str>,
     machines: HashMap<&'a str, &'a Host>,
@@ -36,12 +65,25 @@ impl<'a> Pairs<'a> {
                 .find(|(_, own)| **own == unit)
                 .map(|(name, _)| *name)
         };
+        let records: HashMap<&Case, &Record> = run
+            .records
+            .iter()
+            .map(|record| (&record.case, record))
+            .collect();
+        let control = |record: &Record| {
+            let again = records.get(&record.case.in_environment(CONTROL))?;
+            stats::paired_ratio(again.outcome.measurement()?, record.outcome.measurement()?)
+        };
+        let native = run
+            .records
+            .iter()
+            .filter(|record| record.case.environment == NATIVE);
+        let controls = native
+            .filter_map(|record| Some((&record.case, control(record)?)))
+            .collect();
         Pairs {
-            records: run
-                .records
-                .iter()
-                .map(|record| (&record.case, record))
-                .collect(),
+            controls,
+            records,
             bases: units
                 .iter()
                 .filter_map(|(name, unit)| Some((*name, first(*unit)?)))
@@ -68,7 +110,12 @@ impl<'a> Pairs<'a> {
         if differ(record.entries.as_ref(), partner.entries.as_ref()) {
             return None;
         }
-        versus(record, partner)
+        let versus = versus(record, partner)?;
+        let ratio = match self.controls.get(&partner.case) {
+            Some(control) => versus.ratio.beside(*control),
+            None => versus.ratio,
+        };
+        Some(Versus { ratio, ..versus })
     }
 }
 
@@ -123,7 +170,7 @@ fn differ(a: Option<&Entries>, b: Option<&Entries>) -> bool {
 mod tests {
     use super::super::summarize;
     use model::fixtures::{counted, in_environment, run, varying, with_params};
-    use model::{Record, Run};
+    use model::{CONTROL, Record, Role, Run};
 
     fn record(environment: &str, entries: f64, ns: impl Fn(u64) -> u64) -> Record {
         let record = counted(varying("file.stat", ns), &[("stat", entries)]);
@@ -159,6 +206,38 @@ mod tests {
         assert!(
             (over.ratio.value - 2.0).abs() < 1e-9 && over.ratio.low_high.is_some(),
             "{over:?}"
+        );
+    }
+
+    #[test]
+    fn no_ratio_is_known_better_than_what_native_takes_against_itself() {
+        let ratio = |again: u64| {
+            let mut records = vec![
+                record("native", 1.0, |i| 1000 + i),
+                record("/b", 1.0, |i| 1020 + i),
+            ];
+            records.push(Record {
+                role: Role::Baseline,
+                ..record(CONTROL, 1.0, |i| again + i)
+            });
+            let summary = summarize(&run(records));
+            let control = summary.control.unwrap();
+            assert_eq!((summary.rows.len(), control.cases), (2, 1));
+            let (low, high) = summary.rows[1]
+                .versus
+                .as_ref()
+                .unwrap()
+                .ratio
+                .low_high
+                .unwrap();
+            (control.most, low, high)
+        };
+        let (most, low, high) = ratio(1000);
+        assert!(most == 1.0 && 1.01 < low && high < 1.03, "{low} {high}");
+        let (most, low, high) = ratio(1100);
+        assert!(
+            (most - 1.1).abs() < 0.01 && low < 0.9 && high > 1.1,
+            "{low} {high}"
         );
     }
 

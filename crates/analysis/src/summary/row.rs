@@ -3,6 +3,7 @@
 use super::cost::RowCost;
 use super::figure::{Instructions, RowFigure};
 use super::latency::RowLatency;
+use super::pairs::ControlRange;
 use super::speed::MachineSpeed;
 use super::warning::{RunWarning, Warning};
 use crate::derive::DerivedRow;
@@ -29,6 +30,8 @@ pub struct Summary {
     pub study: Option<StudyView>,
     /// How fast the machine was; `None` if the run measured too little of the panel.
     pub machine: Option<MachineSpeed>,
+    /// What native cases took against themselves, in a run in several environments; `None` in other runs.
+    pub control: Option<ControlRange>,
     /// What concerns all rows.
     pub warnings: Vec<RunWarning>,
     /// The runs after the first; absent if there are none. Rows are then over all runs.

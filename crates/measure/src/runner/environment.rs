@@ -43,7 +43,7 @@ pub use header::least_image;
 pub use name::Kernel;
 pub use start::{FILES_DIRECTORY, Files, Places};
 
-pub const NATIVE: &str = "native";
+pub use model::NATIVE;
 /// A name for all environments that are sandboxes.
 pub const SANDBOXES: &str = "sandboxes";
 

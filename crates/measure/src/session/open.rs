@@ -161,7 +161,7 @@ impl Session {
 
     pub fn prepare(self, job: Job) -> Result<Ready> {
         self.make_fixtures(&job.fixtures)?;
-        let planned = self.with_switches(job.planned);
+        let planned = self.with_controls(self.with_switches(job.planned));
         let cache = self.entry_cache();
         Ok(Ready {
             session: self,

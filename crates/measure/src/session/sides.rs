@@ -3,7 +3,7 @@
 
 use crate::runner::{Environment, NATIVE, RunDirectory, Workers, free_name};
 use anyhow::{Context, Result, anyhow};
-use model::{Case, EMPTY_LOOP};
+use model::{CONTROL, Case, EMPTY_LOOP};
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Default)]
@@ -80,6 +80,7 @@ impl Sides {
     }
 
     pub(super) fn add_to(&self, workers: &mut Workers) -> Result<()> {
+        workers.add_directory(CONTROL, None);
         let names = self.names();
         match self {
             Sides::One => Ok(()),

@@ -1,6 +1,7 @@
 //! The table of a run.
 
 use crate::comparison::notes::verdicts;
+use crate::comparison::row::number;
 use crate::numbers::{nanoseconds, percent};
 use crate::run::environments::{
     MOST_ENVIRONMENTS, environment_table, failures, narrow_tables, overheads,
@@ -123,8 +124,15 @@ fn paired(summary: &Summary) -> Option<String> {
     } else {
         "interval over launches (about 93%; --runs 3 or more for 95%)"
     };
+    let control = summary.control.map_or_else(String::new, |control| {
+        format!(
+            "; no better than {first} against itself, measured in the same rounds, {} .. {}",
+            number(control.least),
+            number(control.most)
+        )
+    });
     Some(format!(
-        "'/ {first}': the cost divided by that in {first}, with its {interval}, paired round by round"
+        "'/ {first}': the cost divided by that in {first}, with its {interval}, paired round by round{control}"
     ))
 }
 

@@ -1,9 +1,7 @@
 //! What a command takes in an environment without that environment's own start-up, round by round.
 
 use crate::ticks::ticks_divide;
-use model::{Contender, TimedRun};
-
-const NATIVE: &str = "native";
+use model::{Contender, NATIVE, TimedRun};
 
 /// Nanoseconds by round.
 pub struct Net {

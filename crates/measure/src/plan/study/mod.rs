@@ -108,6 +108,7 @@ pub struct Study {
     pub untrusted: Option<String>,
     pub patterns: Vec<At<String>>,
     pub cases: Vec<StudyCase>,
+    /// One may be the group of all sandboxes.
     pub environments: Vec<String>,
     pub parameters: Vec<At<Setting>>,
     pub fixtures: Vec<fixtures::Template>,

@@ -4,7 +4,7 @@ use super::error::StudyText;
 use super::file::{Body, CaseTable, DerivedTable, Entries, Parameters, ScaleTable, StudyFile};
 use super::{At, Expected, Study, StudyCase, VIEWS, Work, fixtures};
 use crate::plan::Setting;
-use crate::runner::{Environment, Language};
+use crate::runner::{Environment, Language, SANDBOXES};
 use anyhow::Result;
 use indexmap::IndexMap;
 use model::{Case, Combination, Derived, Expectation, Scale, StudyView};
@@ -38,7 +38,7 @@ pub fn study(name: &str, file: &str, text: &str) -> Result<Study> {
         file: file.to_string(),
         untrusted: None,
         patterns: toml.patterns.into_iter().map(|p| reader.at(p)).collect(),
-        environments: reader.environments(&toml.environments)?,
+        environments: reader.environments(&toml.environments, &[SANDBOXES])?,
         parameters: reader.parameters(&toml.parameters)?,
         fixtures: toml
             .fixtures
@@ -89,7 +89,7 @@ impl Reader<'_> {
             work: Work::Snippet(Case::native("")),
             parameters: self.parameters(&table.params)?,
             most: self.parameters(&table.most)?,
-            environments: self.environments(&table.environments)?,
+            environments: self.environments(&table.environments, &[])?,
             expected: table
                 .entries
                 .as_ref()
@@ -215,8 +215,13 @@ impl Reader<'_> {
         )
     }
 
-    fn environments(&self, names: &[Spanned<String>]) -> Result<Vec<String>> {
-        self.among("environments", names, &Environment::names())
+    fn environments(
+        &self,
+        names: &[Spanned<String>],
+        groups: &[&'static str],
+    ) -> Result<Vec<String>> {
+        let allowed = [&Environment::names()[..], groups].concat();
+        self.among("environments", names, &allowed)
     }
 
     fn views(&self, names: &[Spanned<String>]) -> Result<Vec<String>> {
