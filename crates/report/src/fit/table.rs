@@ -1,10 +1,10 @@
 //! The table by parameter: a row for each value, a column for each strategy; lines and crossovers below.
 
 use crate::fit::notes::{crossovers, lines};
-use crate::numbers::nanoseconds;
+use crate::numbers::{nanoseconds, significant};
 use crate::{Cell, Columns, Table};
-use analysis::fit::{Family, Member};
-use model::parameter_value;
+use analysis::fit::{Family, Member, Point};
+use model::{COLD, SHARED, THREADS, parameter_value};
 use std::collections::BTreeSet;
 
 /// If each has its own values, the number of cells grows with the square of the columns.
@@ -16,11 +16,19 @@ pub fn parameter_table(family: &Family) -> Table {
     let values: BTreeSet<u64> = points.map(|point| point.value).collect();
     let values: Vec<u64> = values.into_iter().collect();
     let parameter = &family.parameter;
+    // Bytes, descriptors or requests: what others do at the same time, or displace, divides nothing.
+    let is_divisible = ![THREADS, SHARED, COLD].contains(&parameter.as_str());
     let mut columns = Columns::of(&values).right(parameter, |value| {
         Cell::number(parameter_value(parameter, *value), *value as f64)
     });
     for member in members {
-        columns = columns.right(&member.series.label(), |value| cost(member, *value));
+        columns = columns
+            .right(&member.series.label(), |value| cost(member, *value))
+            .right(&format!("ns/{parameter}"), |value| {
+                cost_per_unit(member, *value)
+            })
+            .expendable(1)
+            .shown_if(is_divisible);
     }
     columns
         .table()
@@ -29,14 +37,28 @@ pub fn parameter_table(family: &Family) -> Table {
 }
 
 fn cost(member: &Member, value: u64) -> Cell {
-    let points = &member.series.points;
-    let Ok(index) = points.binary_search_by_key(&value, |point| point.value) else {
+    let Some(point) = point(member, value) else {
         return Cell::default();
     };
-    match &points[index].cost {
+    match &point.cost {
         Some(cost) => Cell::number(format!("{} ns", nanoseconds(cost.ns)), cost.ns),
         None => Cell::dash(),
     }
+}
+
+fn cost_per_unit(member: &Member, value: u64) -> Option<Cell> {
+    let cost = point(member, value)?.cost.as_ref()?;
+    if value == 0 {
+        return None;
+    }
+    let each_ns = cost.ns / value as f64;
+    Some(Cell::number(significant(each_ns), each_ns))
+}
+
+fn point<'a>(member: &'a Member<'a>, value: u64) -> Option<&'a Point<'a>> {
+    let points = &member.series.points;
+    let index = points.binary_search_by_key(&value, |point| point.value);
+    points.get(index.ok()?)
 }
 
 fn notes(family: &Family) -> Vec<String> {
@@ -75,13 +97,13 @@ mod tests {
             snapbox::str![[r#"
 by size, ns/op
 
-size    io.read     io.map
-   1   128.1 ns   2,176 ns
-  4K   384.0 ns   2,240 ns
- 16K   1,152 ns   2,432 ns
- 64K   4,224 ns   3,200 ns
-256K  16,512 ns   6,272 ns
-  1M  65,664 ns  18,560 ns
+size    io.read  ns/size     io.map  ns/size
+   1   128.1 ns      128   2,176 ns    2,176
+  4K   384.0 ns   0.0938   2,240 ns    0.547
+ 16K   1,152 ns   0.0703   2,432 ns    0.148
+ 64K   4,224 ns   0.0645   3,200 ns   0.0488
+256K  16,512 ns   0.0630   6,272 ns   0.0239
+  1M  65,664 ns   0.0626  18,560 ns   0.0177
 
 io.read: 128.0 ns (118.9 .. 137.1) + 0.0625 ns per unit of size (0.0602 .. 0.0648)
 io.map: 2,176 ns (2,083 .. 2,269) + 0.0156 ns per unit of size (0.0146 .. 0.0167)
