@@ -5,7 +5,7 @@ use crate::common::*;
 use crate::hostile;
 use crate::shaken::Shaker;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 25] = [
     "show a.json",
     "show a.json --format csv",
     "show a.json --format json",
@@ -21,6 +21,12 @@ const COMMANDS: [&str; 19] = [
     "show a.json --format go-benchmark",
     "report a.json -o -",
     "report a.json b.json -o -",
+    "report a.json b.json --format svg -o -",
+    "report a.json b.json --format svg --figure ratios -o -",
+    "report a.json --format svg --figure latency -o -",
+    "report a.json --format svg --figure fit -o -",
+    "report p.json -o -",
+    "report p.json --format svg --figure latency -o -",
     "why p.json",
     "why p.json --costs a.json --versus b.json",
     "why p.json --costs a.json --versus b.json --format csv",

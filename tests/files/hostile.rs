@@ -54,6 +54,8 @@ fn inputs(command: &str) -> Vec<String> {
             "run.json -o -",
             "sizes.json -o -",
             "run.json moved.json environments.json -o -",
+            "profile.json -o -",
+            "profile.json profile.json -o -",
         ],
         "why" => &[
             "profile.json",
