@@ -149,6 +149,16 @@ impl AtlasStep {
     pub fn is_unchanged(&self) -> bool {
         self.reason.as_deref() == Some(UNCHANGED)
     }
+
+    /// By how many instructions the counts differ.
+    pub fn instructions(&self) -> f64 {
+        (self.after - self.before).abs()
+    }
+
+    /// The same as a share of the smaller count: half as many weigh as much as twice as many.
+    pub fn share(&self) -> f64 {
+        self.instructions() / self.before.min(self.after).max(1.0)
+    }
 }
 
 /// A function's own instructions in one iteration, before and after.

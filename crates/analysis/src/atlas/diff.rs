@@ -1,7 +1,7 @@
 //! Compares the counts of all operations in two kernels: changed, equal, or not judged.
 
-use super::neighbours::{Step, steps_between};
-use model::atlas::AtlasCell;
+use super::neighbours::steps_between;
+use model::atlas::{AtlasCell, AtlasStep};
 use model::kernel_diff::NotJudged;
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default, PartialEq)]
 pub struct Differences {
     /// The largest share first.
-    pub changed: Vec<Step>,
+    pub changed: Vec<AtlasStep>,
     pub equal: usize,
     pub not_judged: Vec<NotJudged>,
 }

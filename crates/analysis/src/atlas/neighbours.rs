@@ -1,24 +1,6 @@
 //! Which kernels of an atlas are neighbours, and which operations differ between two.
 
-use model::atlas::{AtlasCell, AtlasCount, AtlasKernel, are_alike, ends, oldest_first};
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    pub operation: String,
-    pub before: f64,
-    pub after: f64,
-}
-
-impl Step {
-    fn instructions(&self) -> f64 {
-        (self.after - self.before).abs()
-    }
-
-    /// Of the smaller count: half as many weigh as much as twice as many.
-    fn share(&self) -> f64 {
-        self.instructions() / self.before.min(self.after).max(1.0)
-    }
-}
+use model::atlas::{AtlasCell, AtlasCount, AtlasKernel, AtlasStep, are_alike, ends, oldest_first};
 
 /// Steps of so many instructions, or such a share of the smaller count, are explained.
 const INSTRUCTIONS: f64 = 5.0;
@@ -49,12 +31,12 @@ fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a Atla
     pairs(&ends(kernels)).into_iter().chain(alike).collect()
 }
 
-pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
+pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<AtlasStep> {
     steps_between(&before.cells, &after.cells, before.boots.min(after.boots))
 }
 
 /// The largest share first: by instructions, starting a program would hide all else.
-pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> Vec<Step> {
+pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> Vec<AtlasStep> {
     fn count(cells: &[AtlasCell], operation: &str) -> Option<AtlasCount> {
         cells
             .iter()
@@ -67,17 +49,17 @@ pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> V
     let step = |operation: &String| {
         let (a, b) = (count(before, operation)?, count(after, operation)?);
         let is_step = is_step(&a, &b) && (are_several || (b.mode - a.mode).abs() > unseen(&a, &b));
-        if is_step {
-            Some(Step {
-                operation: operation.clone(),
-                before: a.mode,
-                after: b.mode,
-            })
-        } else {
-            None
+        if !is_step {
+            return None;
         }
+        Some(AtlasStep {
+            operation: operation.clone(),
+            before: a.mode,
+            after: b.mode,
+            ..AtlasStep::default()
+        })
     };
-    let mut steps: Vec<Step> = before
+    let mut steps: Vec<AtlasStep> = before
         .iter()
         .filter_map(|cell| step(&cell.operation))
         .collect();
@@ -89,7 +71,7 @@ pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> V
     steps
 }
 
-pub fn is_explained(step: &Step) -> bool {
+pub fn is_explained(step: &AtlasStep) -> bool {
     step.instructions() >= INSTRUCTIONS || step.share() >= SHARE
 }
 
@@ -205,10 +187,10 @@ mod tests {
     #[test]
     fn a_step_is_beyond_both_ranges() {
         fn step(before: f64, after: f64) -> bool {
-            is_explained(&Step {
-                operation: String::new(),
+            is_explained(&AtlasStep {
                 before,
                 after,
+                ..AtlasStep::default()
             })
         }
 

@@ -2,7 +2,7 @@
 
 use super::atlas::session;
 use super::parallel::in_parallel;
-use analysis::atlas::{Step, is_explained};
+use analysis::atlas::is_explained;
 use anyhow::{Result, ensure};
 use explain::kernel::{Recorder, versus};
 use measure::runner::{Interrupt, Workers};
@@ -29,7 +29,7 @@ pub struct Effort {
 pub fn explained(
     interrupt: &Interrupt,
     environments: [&str; 2],
-    steps: Vec<Step>,
+    steps: Vec<AtlasStep>,
     planned: &[Planned],
     effort: Effort,
 ) -> Result<Vec<AtlasStep>> {
@@ -46,7 +46,7 @@ pub fn explained(
     let [before, after] = <[Result<Side>; 2]>::try_from(sides)
         .unwrap_or_else(|_| unreachable!("one result for each environment"));
     let (before, after) = (before?, after?);
-    let functions_of = |step: &Step| {
+    let functions_of = |step: &AtlasStep| {
         let at = chosen
             .iter()
             .position(|planned| planned.case.to_string() == step.operation)?;
@@ -58,7 +58,7 @@ pub fn explained(
         .collect())
 }
 
-fn planned_for<'a>(planned: &'a [Planned], step: &Step) -> Option<&'a Planned> {
+fn planned_for<'a>(planned: &'a [Planned], step: &AtlasStep) -> Option<&'a Planned> {
     planned
         .iter()
         .find(|planned| planned.case.to_string() == step.operation)
@@ -66,7 +66,7 @@ fn planned_for<'a>(planned: &'a [Planned], step: &Step) -> Option<&'a Planned> {
 
 fn explained_step(
     found: Option<Result<Vec<AtlasFunction>, String>>,
-    step: Step,
+    step: AtlasStep,
     most: usize,
 ) -> AtlasStep {
     let (functions, reason) = match found {
@@ -83,11 +83,9 @@ fn explained_step(
         }
     };
     AtlasStep {
-        operation: step.operation,
-        before: step.before,
-        after: step.after,
         functions,
         reason,
+        ..step
     }
 }
 
@@ -153,11 +151,11 @@ mod tests {
             explained_step(functions, step(after), 6).reason
         }
 
-        fn step(after: f64) -> Step {
-            Step {
-                operation: "x".into(),
+        fn step(after: f64) -> AtlasStep {
+            AtlasStep {
                 before: 1000.0,
                 after,
+                ..AtlasStep::default()
             }
         }
 

@@ -9,13 +9,15 @@ use crate::kernel::find_architecture;
 use crate::kernel::parallel::{Pace, in_parallel, jobs};
 use crate::kernel::steps::{Effort, explained};
 use crate::messages::note;
-use analysis::atlas::{self, Releases, Step, environment_of, is_explained, steps};
+use analysis::atlas::{self, Releases, environment_of, is_explained, steps};
 use anyhow::{Context, Result, bail, ensure};
 use measure::guest::images::{Facts, Images};
 use measure::plan::{Choices, Surroundings, select, subjects};
 use measure::runner::Interrupt;
 use measure::session::{CountedBoot, RunOptions, Session, cells};
-use model::atlas::{ATLAS_KERNEL, ATLAS_STEPS, AtlasCell, AtlasKernel, AtlasMachine, AtlasSteps};
+use model::atlas::{
+    ATLAS_KERNEL, ATLAS_STEPS, AtlasCell, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps,
+};
 use model::prose::counted;
 use model::{Failure, Planned, Role};
 use std::collections::BTreeSet;
@@ -435,7 +437,7 @@ const EFFORT: Effort = Effort {
 
 struct Pair<'a> {
     kernels: [&'a AtlasKernel; 2],
-    steps: Vec<Step>,
+    steps: Vec<AtlasStep>,
     path: PathBuf,
 }
 
@@ -473,17 +475,13 @@ impl Pair<'_> {
     }
 
     fn is_complete(&self) -> bool {
-        fn same(pair: (&model::atlas::AtlasStep, &Step)) -> bool {
-            let (found, step) = pair;
-
-            (&found.operation, found.before, found.after)
-                == (&step.operation, step.before, step.after)
+        fn counts(step: &AtlasStep) -> (&str, f64, f64) {
+            (&step.operation, step.before, step.after)
         }
 
-        let steps = store::atlas::read_steps(&self.path);
-        steps.is_ok_and(|atlas_steps| {
-            atlas_steps.steps.len() == self.steps.len()
-                && atlas_steps.steps.iter().zip(&self.steps).all(same)
+        store::atlas::read_steps(&self.path).is_ok_and(|written| {
+            let written = written.steps.iter().map(counts);
+            written.eq(self.steps.iter().map(counts))
         })
     }
 }

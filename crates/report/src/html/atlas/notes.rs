@@ -60,7 +60,7 @@ fn of_pair(pair: &AtlasSteps) -> Vec<Part> {
         title: format!("{}, after {}", short(&pair.after), short(&pair.before)),
         what: kind(pair, steps.len(), unchanged.len()),
     });
-    steps.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    steps.sort_by(|a, b| b.share().total_cmp(&a.share()));
     let lists = if are_alike(&pair.before, &pair.after) {
         vec![steps]
     } else {
@@ -121,15 +121,6 @@ fn differ(number: usize, what: &str) -> String {
     )
 }
 
-fn size(step: &AtlasStep) -> f64 {
-    (step.after - step.before).abs()
-}
-
-/// Of the smaller count, as a build chooses which steps it explains.
-fn weight(step: &AtlasStep) -> f64 {
-    size(step) / step.before.min(step.after).max(1.0)
-}
-
 /// `executes 59% fewer instructions (2,731 to 1,115): path walk: getname_flags −310, ...`
 fn sentence(step: &AtlasStep) -> String {
     let (from, to) = (thousands(step.before), thousands(step.after));
@@ -138,9 +129,9 @@ fn sentence(step: &AtlasStep) -> String {
     } else {
         "more"
     };
-    let share = 100.0 * size(step) / step.before;
+    let share = 100.0 * step.instructions() / step.before;
     let much = match share {
-        share if !share.is_finite() => thousands(size(step)),
+        share if !share.is_finite() => thousands(step.instructions()),
         share if share < 1.0 => format!("{share:.1}%"),
         share => format!("{}%", thousands(share.round())),
     };
