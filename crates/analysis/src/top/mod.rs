@@ -5,5 +5,5 @@ mod row;
 mod view;
 
 pub use rates::{Counts, Rates, between};
-pub use row::{By, Focus, Row, Who};
+pub use row::{By, Focus, Row, RowKey, Who};
 pub use view::{Key, Sort, View};

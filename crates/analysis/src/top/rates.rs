@@ -2,7 +2,7 @@
 //!
 //! A call is counted where it ends, with all of its time: one that waited for longer than the interval makes more blocked time than that.
 
-use super::row::{By, Focus, Row, Who};
+use super::row::{By, Focus, Row, RowKey};
 use indexmap::IndexMap;
 use model::{CallCount, Class, Histogram, ProcessGroup, TracerFacts};
 use std::collections::{BTreeMap, HashMap};
@@ -34,14 +34,6 @@ pub struct Rates {
     /// Whether calls were counted while the counts of its end were read.
     pub torn: bool,
 }
-
-type RowKey = (
-    Option<Who>,
-    Option<String>,
-    Option<String>,
-    Class,
-    Option<String>,
-);
 
 pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
     let interval_ns = now.at_ns.saturating_sub(before.at_ns).max(1);
@@ -78,7 +70,7 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
     rows.sort_by(|a, b| {
         (b.calls, b.samples)
             .cmp(&(a.calls, a.samples))
-            .then_with(|| a.key().cmp(&b.key()))
+            .then_with(|| a.key.cmp(&b.key))
     });
     let share = |ns: f64| ns / interval_ns as f64;
     let tax_share = interval.tax_ns(all.calls).map(share);
@@ -87,7 +79,10 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
         interval_ns,
         rows,
         total: interval.row(
-            (None, None, focus.call.clone(), Class::default(), None),
+            RowKey {
+                call: focus.call.clone(),
+                ..RowKey::default()
+            },
             &total,
         ),
         callers,
@@ -172,35 +167,34 @@ fn durations_since(now: &Histogram, before: &Histogram) -> Histogram {
 }
 
 fn add(rows: &mut IndexMap<RowKey, CallCount>, by: By, group: &ProcessGroup, count: &CallCount) {
-    let who = |pid| {
-        Some(Who {
-            name: group.name.clone(),
-            pid,
-        })
-    };
-    let call = Some(count.call.clone());
-    let cgroup = group.cgroup.clone();
-    let none = Class::default();
-    let key = match by {
-        By::Program => (who(None), None, None, none, None),
-        By::Process => (who(group.pid), cgroup, None, none, None),
-        By::Call => (None, None, call, none, None),
-        By::Class => (None, None, call, count.class.clone(), None),
-        By::Cgroup => (None, Some(cgroup.unwrap_or_default()), None, none, None),
+    let mut key = RowKey::default();
+    match by {
+        By::Program | By::Process => key.process = Some(group.name.clone()),
+        By::Call | By::Class => key.call = Some(count.call.clone()),
+        By::Cgroup => key.cgroup = Some(group.cgroup.clone().unwrap_or_default()),
         By::Error => return add_errors(rows, count),
-    };
+    }
+    if by == By::Process {
+        (key.pid, key.cgroup) = (group.pid, group.cgroup.clone());
+    }
+    if by == By::Class {
+        key.class = count.class.clone();
+    }
     rows.entry(key).or_default().add(count);
 }
 
 fn add_errors(rows: &mut IndexMap<RowKey, CallCount>, count: &CallCount) {
     for (error, calls) in &count.errors {
-        let (call, error) = (Some(count.call.clone()), error.clone());
         let failed = CallCount {
             calls: *calls,
             errors: [(error.clone(), *calls)].into(),
             ..CallCount::default()
         };
-        let key = (None, None, call, Class::default(), Some(error));
+        let key = RowKey {
+            call: Some(count.call.clone()),
+            error: Some(error.clone()),
+            ..RowKey::default()
+        };
         rows.entry(key).or_default().add(&failed);
     }
 }
@@ -213,14 +207,11 @@ struct Interval<'a> {
 
 impl Interval<'_> {
     fn row(&self, key: RowKey, count: &CallCount) -> Row {
-        let (who, cgroup, call, class, error) = key;
-
         let per_s = |count: u64| count as f64 * 1e9 / self.ns as f64;
         let share = |ns: Option<u64>| ns.map(|ns| ns as f64 / self.ns as f64);
-        let quantiles = if error.is_none() {
-            call.as_deref().and_then(|call| self.latency(call))
-        } else {
-            None
+        let quantiles = match (&key.call, &key.error) {
+            (Some(call), None) => self.latency(call),
+            _ => None,
         };
         let quantile = |share: f64| {
             let measured = quantiles.as_ref()?.quantile_ns(share)?;
@@ -229,13 +220,8 @@ impl Interval<'_> {
         Row {
             p50_ns: quantile(0.5),
             p99_ns: quantile(0.99),
-            pid: who.as_ref().and_then(|who| who.pid),
-            process: who.map(|who| who.name),
+            key,
             arguments: None,
-            cgroup,
-            call,
-            class,
-            error,
             calls: count.calls,
             samples: count.samples,
             errors: count.failures(),
@@ -265,6 +251,7 @@ impl Interval<'_> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::row::Who;
     use super::*;
     use model::fixtures::called;
 

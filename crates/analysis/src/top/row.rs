@@ -4,6 +4,7 @@ use model::{CallCount, Class, ProcessGroup};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
+use std::ops::Deref;
 
 /// Below this share of a CPU, a row is idle: it would be shown as 0.0%.
 const IDLE_SHARE: f64 = 0.0005;
@@ -73,16 +74,13 @@ impl Focus {
     }
 }
 
-/// One row: what it is of, and what happened in the interval. Names that do not apply are null.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Row {
+/// What a row is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub struct RowKey {
     /// The name of the program or process.
     pub process: Option<String>,
     /// Only if rows are processes.
     pub pid: Option<u32>,
-    /// What a process was started with, for people only: it may hold secrets.
-    #[serde(skip)]
-    pub arguments: Option<String>,
     /// The control group, by its path below the mount.
     pub cgroup: Option<String>,
     /// The system call.
@@ -91,6 +89,16 @@ pub struct Row {
     pub class: Class,
     /// The name of an error.
     pub error: Option<String>,
+}
+
+/// One row: what it is of, and what happened in the interval. Names that do not apply are null.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    #[serde(flatten)]
+    pub key: RowKey,
+    /// What a process was started with, for people only: it may hold secrets.
+    #[serde(skip)]
+    pub arguments: Option<String>,
     /// Calls that ended in the interval.
     pub calls: u64,
     /// Samples that found a CPU there, if CPUs were sampled instead of calls counted.
@@ -116,18 +124,15 @@ pub struct Row {
     pub p99_ns: Option<f64>,
 }
 
-impl Row {
-    pub fn key(&self) -> impl Ord + '_ {
-        (
-            &self.process,
-            self.pid,
-            &self.cgroup,
-            &self.call,
-            &self.class,
-            &self.error,
-        )
-    }
+impl Deref for Row {
+    type Target = RowKey;
 
+    fn deref(&self) -> &RowKey {
+        &self.key
+    }
+}
+
+impl Row {
     pub fn who(&self) -> Option<Who> {
         Some(Who {
             name: self.process.clone()?,

@@ -1,6 +1,7 @@
 //! What is shown, and how keys change it. `cli::top` translates a terminal's keys.
 
 use super::row::{By, Focus, Row};
+use clap::ValueEnum;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Key {
@@ -56,14 +57,6 @@ impl Sort {
     }
 }
 
-const SORTS: [Sort; 6] = [
-    Sort::Calls,
-    Sort::Errors,
-    Sort::Cpu,
-    Sort::Blocked,
-    Sort::Mean,
-    Sort::P99,
-];
 const SORTS_OF_SAMPLES: [Sort; 2] = [Sort::Cpu, Sort::Blocked];
 const KINDS: [By; 6] = [
     By::Program,
@@ -100,7 +93,7 @@ impl View {
             by,
             sort,
             kinds: &KINDS,
-            sorts: &SORTS,
+            sorts: Sort::value_variants(),
             ..View::default()
         }
     }
@@ -174,7 +167,7 @@ impl View {
             .position(|row| {
                 self.selected
                     .as_ref()
-                    .is_some_and(|selected| selected.key() == row.key())
+                    .is_some_and(|selected| selected.key == row.key)
             })
             .unwrap_or(0)
     }
@@ -306,7 +299,7 @@ mod tests {
     fn names(view: &View) -> Vec<String> {
         rows(view)
             .into_iter()
-            .map(|row| row.call.or(row.process).or(row.cgroup).unwrap_or_default())
+            .map(|Row { key, .. }| key.call.or(key.process).or(key.cgroup).unwrap_or_default())
             .collect()
     }
 

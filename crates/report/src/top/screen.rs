@@ -225,13 +225,16 @@ Columns, over the last interval
 mod tests {
     use super::*;
     use crate::top::table::rates_table;
-    use analysis::top::{By, Row};
+    use analysis::top::{By, Row, RowKey};
 
     fn table(rows: usize) -> Table {
         rates_table(
             &(0..rows)
                 .map(|i| Row {
-                    call: Some(format!("call{i}")),
+                    key: RowKey {
+                        call: Some(format!("call{i}")),
+                        ..RowKey::default()
+                    },
                     calls_per_s: 1000.0 * i as f64,
                     on_cpu_share: Some(0.5),
                     ..Row::default()

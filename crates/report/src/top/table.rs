@@ -244,7 +244,6 @@ mod tests {
     fn numbers_are_highlighted_by_their_share_of_the_sum() {
         fn row(calls_per_s: f64) -> Row {
             Row {
-                process: Some("a".into()),
                 calls_per_s,
                 ..Row::default()
             }
@@ -270,8 +269,6 @@ mod tests {
     fn arguments_of_processes_are_harmless_and_short() {
         let arguments = Some(format!("-c \u{1b}[2J{}", "x".repeat(500)));
         let rows = [Row {
-            process: Some("sh".into()),
-            pid: Some(1),
             arguments,
             ..Row::default()
         }];
