@@ -3,7 +3,7 @@
 //! A neighbour on the other hardware thread, a tracer or an interrupt slows nearly all operations of the rounds that it meets, and a
 //! round has a slot of each case. So the panel decides for all rows at once, and no row is selected by its own speed.
 
-use super::median;
+use super::{median, median_ns};
 use model::{Block, Measurement, Slot};
 use std::borrow::Cow;
 
@@ -171,14 +171,15 @@ fn in_round(above: &[Vec<Vec<f64>>], members: &[usize], block: usize, round: usi
 
 /// ln of each slot's median over the member's floor, by block and round; NaN for a slot without samples. `None` without any.
 fn above_floor(m: &Measurement) -> Option<Vec<Vec<f64>>> {
-    fn ns(slot: &Slot) -> f64 {
-        median(slot.iter().map(|ns| *ns as f64).collect()).unwrap_or(f64::NAN)
-    }
-
     let blocks: Vec<Vec<f64>> = m
         .blocks
         .iter()
-        .map(|block| block.slots.iter().map(ns).collect())
+        .map(|block| {
+            let slots = block.slots.iter();
+            slots
+                .map(|slot| median_ns(slot).unwrap_or(f64::NAN))
+                .collect()
+        })
         .collect();
     let mut known: Vec<f64> = blocks
         .iter()
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
 
     /// Slots of three batches, 40 rounds in each of 3 blocks, with what the rounds cost.
-    fn of(ns: impl Fn(usize) -> u64) -> Measurement {
+    fn costing(ns: impl Fn(usize) -> u64) -> Measurement {
         Measurement {
             iterations: 1,
             blocks: (0..3)
@@ -227,13 +228,13 @@ mod tests {
         }
 
         let mut panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64)
-            .map(|i| of(move |round| 1000 * (i + 1) * if slow(round) { 13 } else { 10 }))
+            .map(|i| costing(move |round| 1000 * (i + 1) * if slow(round) { 13 } else { 10 }))
             .collect();
         // One member alone is odd, in a round in which nothing else is.
         panel[0].blocks[2].slots[10] = vec![99_000; 3];
         let calm = by(&panel);
         assert_eq!(calm.share(), Some(10.0 / 12.0));
-        let row = of(|round| {
+        let row = costing(|round| {
             if slow(round) {
                 5000
             } else {
@@ -251,9 +252,9 @@ mod tests {
     #[test]
     fn no_row_is_selected_by_its_own_speed() {
         let panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64)
-            .map(|i| of(move |round| 1000 * (i + 1) * if round < 60 { 10 } else { 20 }))
+            .map(|i| costing(move |round| 1000 * (i + 1) * if round < 60 { 10 } else { 20 }))
             .collect();
-        let row = of(|round| if round % 2 == 0 { 100 } else { 200 });
+        let row = costing(|round| if round % 2 == 0 { 100 } else { 200 });
         let calm = by(&panel);
         let left = calm.only(&row);
         let ns: Vec<u64> = left
@@ -271,14 +272,14 @@ mod tests {
 
     #[test]
     fn without_a_panel_or_a_sample_everything_counts() {
-        let row = of(|_| 5);
-        let few: Vec<Measurement> = vec![of(|_| 9); FEWEST_MEMBERS - 1];
+        let row = costing(|_| 5);
+        let few: Vec<Measurement> = vec![costing(|_| 9); FEWEST_MEMBERS - 1];
         assert_eq!(by(&few), Calm::default());
         assert_eq!(
             (by(&few).share(), by(&few).only(&row).into_owned()),
             (None, row.clone())
         );
-        let panel = vec![of(|round| if round < 40 { 100 } else { 900 }); FEWEST_MEMBERS];
+        let panel = vec![costing(|round| if round < 40 { 100 } else { 900 }); FEWEST_MEMBERS];
         let late = Measurement {
             blocks: [vec![Block::default()], row.blocks[1..].to_vec()].concat(),
             ..row
@@ -292,7 +293,7 @@ mod tests {
 
     #[test]
     fn where_few_rounds_are_undisturbed_the_calmest_count() {
-        let panel = vec![of(|round| 1000 + 100 * (119 - round as u64)); FEWEST_MEMBERS];
+        let panel = vec![costing(|round| 1000 + 100 * (119 - round as u64)); FEWEST_MEMBERS];
         let calm = by(&panel);
         assert!(calm.is_short() && calm.share() < Some(0.05), "{calm:?}");
         let left = calm.only(&panel[0]).into_owned();

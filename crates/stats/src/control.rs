@@ -112,10 +112,16 @@ mod tests {
             .map(|_| level * (LAUNCHES * normal(random)).exp())
             .collect();
         let logs: f64 = levels_ns.iter().map(|ns| ns.ln()).sum::<f64>() / 6.0;
+        one_run(logs.exp(), levels_ns, false)
+    }
+
+    fn one_run(level_ns: f64, levels_ns: Vec<f64>, is_placed: bool) -> Side {
+        let of_launches = if is_placed { 0.0 } else { LAUNCHES };
         let run = Launches {
-            level_ns: logs.exp(),
+            level_ns,
             levels_ns,
-            of_launches: LAUNCHES,
+            of_launches,
+            is_placed,
             ..Launches::default()
         };
         Side::of_case(&[(run, 0.0)]).unwrap()
@@ -166,13 +172,7 @@ mod tests {
     #[test]
     fn a_member_is_no_control_of_itself() {
         fn sure(ns: f64) -> Side {
-            let run = Launches {
-                level_ns: ns,
-                levels_ns: vec![ns; 6],
-                of_launches: LAUNCHES,
-                ..Launches::default()
-            };
-            Side::of_case(&[(run, 0.0)]).unwrap()
+            one_run(ns, vec![ns; 6], false)
         }
 
         let moved = (4, sure(110.0), sure(100.0));
@@ -189,27 +189,14 @@ mod tests {
     #[test]
     fn where_pages_and_threads_are_placed_one_run_tells_little() {
         fn placed(ns: f64) -> Side {
-            let run = Launches {
-                level_ns: ns,
-                levels_ns: vec![ns; 6],
-                is_placed: true,
-                ..Launches::default()
-            };
-            Side::of_case(&[(run, 0.0)]).unwrap()
+            one_run(ns, vec![ns; 6], true)
         }
 
         let control = Control::new([], 0.0);
-        assert!(
-            control
-                .compared(&placed(115.0), &placed(100.0), None)
-                .p_differs()
-                > 0.05
-        );
-        assert!(
-            control
-                .compared(&placed(200.0), &placed(100.0), None)
-                .p_differs()
-                < 0.05
-        );
+        let p = |ns| {
+            let compared = control.compared(&placed(ns), &placed(100.0), None);
+            compared.p_differs()
+        };
+        assert!(p(115.0) > 0.05 && p(200.0) < 0.05);
     }
 }

@@ -34,11 +34,11 @@ impl Deviation {
 
     /// That of these values, as far as they are finite; `None` for fewer than three.
     pub fn known(values: &[f64]) -> Option<Deviation> {
-        Deviation::of(values, FEWEST_KNOWN)
+        Deviation::with_degrees(values, FEWEST_KNOWN)
     }
 
     /// The same with another least number of degrees of freedom.
-    pub(super) fn of(values: &[f64], fewest: f64) -> Option<Deviation> {
+    pub(super) fn with_degrees(values: &[f64], fewest: f64) -> Option<Deviation> {
         let known: Vec<f64> = values
             .iter()
             .copied()

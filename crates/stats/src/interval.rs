@@ -249,21 +249,13 @@ mod tests {
             high: 110.0,
             level: 0.96,
         };
-        assert_eq!(interval.holding(100.0), interval);
-        assert_eq!(
-            interval.holding(80.0),
-            Interval {
-                low: 80.0,
-                ..interval
-            }
-        );
-        assert_eq!(
-            interval.holding(120.0),
-            Interval {
-                high: 120.0,
-                ..interval
-            }
-        );
+        for (value, ends) in [
+            (100.0, (90.0, 110.0)),
+            (80.0, (80.0, 110.0)),
+            (120.0, (90.0, 120.0)),
+        ] {
+            assert_eq!(interval.holding(value).ends(), ends);
+        }
         assert_eq!(interval.half_width_percent(Nanos(200.0)), Some(5.0));
         assert_eq!(interval.half_width_percent(Nanos(0.0)), None);
     }

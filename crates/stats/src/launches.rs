@@ -76,7 +76,7 @@ pub(super) fn by_launches(run: &Launches) -> Option<Deviation> {
     }
     let mut independent = logs.len() as f64;
     if run.of_launches == 0.0 {
-        let one = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
+        let one = Deviation::with_degrees(&logs, 1.0).unwrap_or(ONE_LAUNCH);
         return Some(one.times((OF_MEDIAN / independent).sqrt()));
     }
     let times = if run.is_placed { PLACED_LAUNCHES } else { 1.0 };
@@ -148,12 +148,8 @@ fn levels(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Vec<(u32, f64)>
     let mut levels = Vec::new();
     for (block, one) in m.blocks.iter().enumerate() {
         for (round, slot) in one.slots.iter().enumerate() {
-            let ns = median(
-                slot.iter()
-                    .map(|ns| *ns as f64 / m.iterations as f64)
-                    .collect(),
-            );
-            if let Some(ns) = positive(ns) {
+            let per_iteration = slot.iter().map(|ns| *ns as f64 / m.iterations as f64);
+            if let Some(ns) = positive(median(per_iteration.collect())) {
                 let slower = calm.slower_ln(yardsticks, block, round).exp();
                 levels.push((one.launch, ns / slower));
             }
@@ -175,18 +171,12 @@ pub fn run_shifts(members: &[Vec<f64>], fewest: usize) -> Option<Vec<f64>> {
             .iter()
             .map(move |member| member[run] - moments(member).0)
     };
-    if members.len() >= fewest {
-        Some(
-            (0..runs)
-                .map(|run| {
-                    median(from_mean(run).filter(|shift| shift.is_finite()).collect())
-                        .unwrap_or(0.0)
-                })
-                .collect(),
-        )
-    } else {
-        None
+    if members.len() < fewest {
+        return None;
     }
+    let known = |run| from_mean(run).filter(|shift| shift.is_finite());
+    let shifts = (0..runs).map(|run| median(known(run).collect()).unwrap_or(0.0));
+    Some(shifts.collect())
 }
 
 #[cfg(test)]

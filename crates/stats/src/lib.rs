@@ -38,7 +38,7 @@ pub use runs::{FEWEST_REPEATED, OverRuns, geometric_mean, mean_interval, mean_lo
 pub use trimmed::{FEWEST_TRIMMED, Trimmed, next_trimmed_ratio, trimmed};
 pub use verdict::{Finding, findings};
 
-use model::{Block, Measurement, Nanos};
+use model::{Measurement, Nanos};
 
 #[derive(Clone, Copy)]
 pub struct Estimate {
@@ -60,15 +60,7 @@ impl Estimate {
 ///
 /// Assumes that the medians of stretches as long as a block are exchangeable; batches within one may depend on each other.
 pub fn estimate(measurement: &Measurement) -> Option<Estimate> {
-    let samples = |block: &Block| -> Vec<f64> {
-        block
-            .slots
-            .iter()
-            .flatten()
-            .map(|ns| *ns as f64 / measurement.iterations as f64)
-            .collect()
-    };
-    let mut blocks: Vec<Vec<f64>> = measurement.blocks.iter().map(samples).collect();
+    let mut blocks = samples(measurement);
     blocks.retain(|samples| !samples.is_empty());
     let sampled = blocks.len();
     let mut all = blocks.concat();
@@ -98,15 +90,28 @@ fn medians_of_parts(samples: &[f64], count: usize) -> Vec<f64> {
         .collect()
 }
 
+/// The batches of each block in nanoseconds per iteration.
+fn samples(m: &Measurement) -> Vec<Vec<f64>> {
+    let per_iteration = |ns: &u64| *ns as f64 / m.iterations as f64;
+    let blocks = m.blocks.iter();
+    blocks
+        .map(|block| block.slots.iter().flatten().map(per_iteration).collect())
+        .collect()
+}
+
+/// The median of batches, in nanoseconds.
+fn median_ns<'a>(batches: impl IntoIterator<Item = &'a u64>) -> Option<f64> {
+    median(batches.into_iter().map(|ns| *ns as f64).collect())
+}
+
 /// The median of each block in nanoseconds per iteration; NaN for a block without samples.
 pub fn block_medians(measurement: &Measurement) -> Vec<f64> {
     measurement
         .blocks
         .iter()
         .map(|block| {
-            let batches = block.slots.iter().flatten();
-            let ns = median(batches.map(|ns| *ns as f64).collect()).unwrap_or(f64::NAN);
-            ns / measurement.iterations as f64
+            let ns = median_ns(block.slots.iter().flatten());
+            ns.unwrap_or(f64::NAN) / measurement.iterations as f64
         })
         .collect()
 }
@@ -145,6 +150,7 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use model::Block;
     use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
 

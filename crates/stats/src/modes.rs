@@ -32,11 +32,10 @@ pub fn user_share(samples: Option<ModeSamples>, measurement: &Measurement) -> Op
         return by_accounting(measurement);
     };
     let (user, system) = (samples.user as f64, samples.system as f64);
-    if user + system >= LEAST_SAMPLES {
-        Some(binomial(user / (user + system), user + system))
-    } else {
-        None
+    if user + system < LEAST_SAMPLES {
+        return None;
     }
+    Some(binomial(user / (user + system), user + system))
 }
 
 /// An operation that switches may have spent its time in children, each of them a short process.
@@ -90,21 +89,14 @@ mod tests {
 
     #[test]
     fn samples_give_a_share_with_its_binomial_error() {
-        assert_eq!(
-            sampled(200, 200),
-            Some(UserShare {
-                share: 0.5,
-                standard_error: 0.025
-            })
-        );
-        assert_eq!(
-            sampled(50, 0),
-            Some(UserShare {
-                share: 1.0,
-                standard_error: 0.0
-            })
-        );
-        assert_eq!(sampled(24, 25), None);
+        for (user, system, expected) in [
+            (200, 200, Some((0.5, 0.025))),
+            (50, 0, Some((1.0, 0.0))),
+            (24, 25, None),
+        ] {
+            let known = sampled(user, system).map(|split| (split.share, split.standard_error));
+            assert_eq!(known, expected);
+        }
         assert!(sampled(u64::MAX, u64::MAX).is_some_and(|split| split.share == 0.5));
     }
 
@@ -157,15 +149,10 @@ mod tests {
             None,
             "a twentieth of a second a process"
         );
-        assert_eq!(
-            user_share(
-                None,
-                &Measurement {
-                    switches: true,
-                    ..measured(500_000_000)
-                }
-            ),
-            None
-        );
+        let switching = Measurement {
+            switches: true,
+            ..measured(500_000_000)
+        };
+        assert_eq!(user_share(None, &switching), None);
     }
 }

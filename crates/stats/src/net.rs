@@ -1,7 +1,7 @@
 //! Ratios of two costs of one run, each without the cost of its own empty loop.
 
 use super::paired::{by_launch, over_launches};
-use super::{Ranged, median};
+use super::{Ranged, median, samples};
 use model::Measurement;
 
 /// A case, and the loop without a body that was measured in the same way.
@@ -31,18 +31,13 @@ pub fn net_ratio(a: WithLoop, b: WithLoop) -> Option<Ranged> {
 }
 
 fn ratio(a: f64, b: f64) -> Option<f64> {
-    (a > 0.0 && b > 0.0)
-        .then(|| a / b)
-        .filter(|ratio| ratio.is_finite())
+    Some(a / b).filter(|ratio| a > 0.0 && b > 0.0 && ratio.is_finite())
 }
 
 impl WithLoop<'_> {
     fn net(&self) -> Option<f64> {
-        fn over_all(m: &Measurement) -> Option<f64> {
-            median(samples(m).concat())
-        }
-
-        Some(over_all(self.case)? - over_all(self.empty)?)
+        let [case, empty] = [self.case, self.empty].map(|m| median(samples(m).concat()));
+        Some(case? - empty?)
     }
 
     fn nets(&self) -> Vec<f64> {
@@ -54,27 +49,12 @@ impl WithLoop<'_> {
     }
 }
 
-/// The batches of each block in nanoseconds per iteration.
-fn samples(m: &Measurement) -> Vec<Vec<f64>> {
-    m.blocks
-        .iter()
-        .map(|block| {
-            block
-                .slots
-                .iter()
-                .flatten()
-                .map(|ns| *ns as f64 / m.iterations as f64)
-                .collect()
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{expect, measurement};
     use super::*;
 
-    fn of(ns: impl Fn(u64) -> u64) -> Measurement {
+    fn costing(ns: impl Fn(u64) -> u64) -> Measurement {
         let blocks: Vec<[u64; 3]> = (0..12).map(|i| [ns(i); 3]).collect();
         measurement(
             &blocks
@@ -90,7 +70,7 @@ mod tests {
 
     #[test]
     fn loops_are_subtracted_before_the_ratio() {
-        let [cold, cold_loop, warm, warm_loop] = [1030, 30, 102, 2].map(|ns| of(move |_| ns));
+        let [cold, cold_loop, warm, warm_loop] = [1030, 30, 102, 2].map(|ns| costing(move |_| ns));
         expect(
             net_ratio(net([&cold, &cold_loop]), net([&warm, &warm_loop])),
             10.0,
@@ -99,13 +79,13 @@ mod tests {
 
     #[test]
     fn a_drift_that_all_share_cancels() {
-        let [cold, warm, empty] = [900, 110, 10].map(|ns| of(move |i| ns * (10 + i)));
+        let [cold, warm, empty] = [900, 110, 10].map(|ns| costing(move |i| ns * (10 + i)));
         expect(net_ratio(net([&cold, &empty]), net([&warm, &empty])), 8.9);
     }
 
     #[test]
     fn what_is_no_more_than_its_loop_has_no_ratio() {
-        let (cold, empty, scattered) = (of(|_| 100), of(|_| 30), of(|i| 28 + i % 6));
+        let (cold, empty, scattered) = (costing(|_| 100), costing(|_| 30), costing(|i| 28 + i % 6));
         let a = net([&cold, &empty]);
         for none in [&empty, &scattered].map(|case| net([case, &empty])) {
             assert_eq!((net_ratio(a, none), net_ratio(none, a)), (None, None));

@@ -81,22 +81,22 @@ mod tests {
         assert_eq!(Overhead::from_differences(vec![1.0; 9]), None);
     }
 
-    fn of(ns: f64, low: f64, high: f64) -> Overhead {
+    fn overhead(ns: f64, low: f64, high: f64) -> Overhead {
         Overhead { ns, low, high }
     }
     #[test]
     fn what_the_interval_does_not_know_is_not_known() {
-        assert_eq!(of(300.0, 280.0, 330.0).added(), Some(300.0));
-        assert_eq!(of(300.0, -20.0, 330.0).added(), None);
-        assert_eq!(of(300.0, 100.0, 800.0).added(), None);
-        assert_eq!(of(-771.0, -900.0, -600.0).added(), None);
-        assert_eq!(of(30.0, 20.0, 38.0).within(150.0), Some(30.0));
-        assert_eq!(of(30.0, -100.0, 300.0).within(150.0), None);
+        assert_eq!(overhead(300.0, 280.0, 330.0).added(), Some(300.0));
+        assert_eq!(overhead(300.0, -20.0, 330.0).added(), None);
+        assert_eq!(overhead(300.0, 100.0, 800.0).added(), None);
+        assert_eq!(overhead(-771.0, -900.0, -600.0).added(), None);
+        assert_eq!(overhead(30.0, 20.0, 38.0).within(150.0), Some(30.0));
+        assert_eq!(overhead(30.0, -100.0, 300.0).within(150.0), None);
     }
 
     #[test]
     fn nothing_negative_is_ever_subtracted() {
-        assert_eq!(of(-771.0, -776.0, -766.0).within(150.0), Some(0.0));
-        assert_eq!(of(-1.0, -6.0, 4.0).within(150.0), Some(0.0));
+        assert_eq!(overhead(-771.0, -776.0, -766.0).within(150.0), Some(0.0));
+        assert_eq!(overhead(-1.0, -6.0, 4.0).within(150.0), Some(0.0));
     }
 }

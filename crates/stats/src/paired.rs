@@ -4,7 +4,7 @@
 //! unit of scatter is the launch.
 
 use super::interval::{Ranged, deepest};
-use super::{BetweenRuns, Deviation, mean_interval, mean_log, median, moments};
+use super::{BetweenRuns, Deviation, mean_interval, mean_log, median, median_ns, moments};
 use model::Measurement;
 
 /// a - b in nanoseconds per iteration: over launches, of the median over rounds. Rounds in which either has no sample are left out; `None`
@@ -49,16 +49,14 @@ fn log_ratios(a: &Measurement, b: &Measurement) -> Vec<Vec<f64>> {
 
 /// What `of` makes of the batch medians of each round that both have, by time block.
 fn rounds(a: &Measurement, b: &Measurement, of: impl Fn(f64, f64) -> Option<f64>) -> Vec<Vec<f64>> {
-    fn slot(slot: &[u64]) -> Option<f64> {
-        median(slot.iter().map(|ns| *ns as f64).collect())
-    }
-
     a.blocks
         .iter()
         .zip(&b.blocks)
         .map(|(a, b)| {
             let slots = a.slots.iter().zip(&b.slots);
-            slots.filter_map(|(a, b)| of(slot(a)?, slot(b)?)).collect()
+            slots
+                .filter_map(|(a, b)| of(median_ns(a)?, median_ns(b)?))
+                .collect()
         })
         .collect()
 }
@@ -112,7 +110,7 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::ChaCha8Rng;
 
-    fn of(slots: &[[u64; 1]]) -> Measurement {
+    fn slots_of(slots: &[[u64; 1]]) -> Measurement {
         measurement(&slots.iter().map(|s| s.as_slice()).collect::<Vec<_>>())
     }
 
@@ -121,14 +119,14 @@ mod tests {
         let slots: Vec<[u64; 1]> = (0..12).map(|i| [1000 + 100 * i]).collect();
         let twice: Vec<[u64; 1]> = slots.iter().map(|s| [s[0] * 2]).collect();
         let more: Vec<[u64; 1]> = slots.iter().map(|s| [s[0] + 50]).collect();
-        expect(paired_ratio(&of(&twice), &of(&slots)), 2.0);
-        assert!(paired_p_value(&of(&twice), &of(&slots)).unwrap() < 1e-6);
-        expect(paired_difference(&of(&more), &of(&slots)), 50.0);
-        let few = paired_difference(&of(&more[..2]), &of(&slots[..2])).unwrap();
+        expect(paired_ratio(&slots_of(&twice), &slots_of(&slots)), 2.0);
+        assert!(paired_p_value(&slots_of(&twice), &slots_of(&slots)).unwrap() < 1e-6);
+        expect(paired_difference(&slots_of(&more), &slots_of(&slots)), 50.0);
+        let few = paired_difference(&slots_of(&more[..2]), &slots_of(&slots[..2])).unwrap();
         assert_eq!(
             (
                 few.low_high,
-                paired_p_value(&of(&more[..2]), &of(&slots[..2]))
+                paired_p_value(&slots_of(&more[..2]), &slots_of(&slots[..2]))
             ),
             (None, None)
         );

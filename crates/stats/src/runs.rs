@@ -31,7 +31,7 @@ impl OverRuns {
             .iter()
             .map(|ln| if ln.is_finite() { Some(ln.exp()) } else { None })
             .collect();
-        let sd = Deviation::of(ln_medians, 1.0).map(|one| one.sd);
+        let sd = Deviation::with_degrees(ln_medians, 1.0).map(|one| one.sd);
         OverRuns {
             medians_ns,
             deviation_percent: sd.map(|sd| 100.0 * sd),
