@@ -63,7 +63,7 @@ impl ViewKind {
 pub fn cmpthese_blocks(run: &Run, summary: &Summary) -> Vec<Block> {
     let groups = groups(run, summary);
     let matrices = in_matrices(&groups);
-    let marks = Marks::of(&matrices);
+    let marks = Marks::new(&matrices);
     let mut all: Vec<Vec<String>> = groups
         .iter()
         .zip(&matrices)

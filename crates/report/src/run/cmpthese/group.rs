@@ -1,11 +1,12 @@
 //! Which cases are in the same matrix: all, or, if the same names were measured with several sets of parameters, those
 //! with the same set, like a loop around cmpthese.
 
-use super::Timing;
+use super::{LONGEST_NOTE, Timing};
+use crate::numbers::instructions;
 use crate::run::columns::environments;
-use analysis::summary::{Instructions, Row, RowFigure, Summary};
+use analysis::summary::{Row, RowFigure, Summary};
 use model::clean::cut;
-use model::{Case, Failure, Record, Run, grouped};
+use model::{Case, Record, Run, grouped};
 
 const LONGEST_NAME: usize = 200;
 
@@ -14,9 +15,8 @@ pub struct Group<'a> {
     /// The parameters that they share, if there are several groups.
     pub heading: String,
     pub timings: Vec<Timing<'a>>,
-    pub failures: Vec<(String, &'a Failure)>,
-    /// Instructions have no rate.
-    pub counted: Vec<(String, Instructions)>,
+    /// What has no time, and why.
+    pub others: Vec<(String, String)>,
 }
 
 type Pair<'a> = (&'a Row, &'a Record);
@@ -39,14 +39,22 @@ fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: 
         heading,
         ..Group::default()
     };
+    let mut counted = Vec::new();
     for (row, record) in members {
         let name = name(&row.case, params, environments);
         match &row.figure {
-            Ok(RowFigure::Time(cost)) => group.timings.push(Timing::of(name, cost, record)),
-            Ok(RowFigure::Instructions(count)) => group.counted.push((name, *count)),
-            Err(failure) => group.failures.push((name, failure)),
+            Ok(RowFigure::Time(cost)) => group.timings.push(Timing::new(name, cost, record)),
+            Ok(RowFigure::Instructions(count)) => {
+                let count = instructions(count.per_operation);
+                counted.push((name, format!("{count} instructions, no time")));
+            }
+            Err(failure) => {
+                let why = cut(&failure.message, LONGEST_NOTE);
+                group.others.push((name, format!("not measured: {why}")));
+            }
         }
     }
+    group.others.extend(counted);
     group.timings.sort_by(|a, b| a.name.cmp(&b.name));
     group
 }

@@ -1,9 +1,7 @@
 //! The lines of timethese: what was run, then one line per case, ordered by name.
 
-use super::{Group, LONGEST_NOTE, Timing};
-use crate::numbers::instructions;
+use super::{Group, Timing};
 use model::Run;
-use model::clean::cut;
 
 const WARNING: &str = "            (warning: too few iterations for a reliable count)";
 
@@ -15,26 +13,15 @@ pub fn lines(group: &Group, run: &Run) -> Vec<String> {
             lines.push(WARNING.to_string());
         }
     }
-    lines.extend(group.failures.iter().map(|(name, failure)| {
-        format!(
-            "{name:>10}: not measured: {}",
-            cut(&failure.message, LONGEST_NOTE)
-        )
-    }));
-    lines.extend(group.counted.iter().map(|(name, count)| {
-        format!(
-            "{name:>10}: {} instructions, no time",
-            instructions(count.per_operation)
-        )
-    }));
+    let others = group.others.iter();
+    lines.extend(others.map(|(name, why)| format!("{name:>10}: {why}")));
     lines
 }
 
 fn header(group: &Group, run: &Run) -> String {
     let timed = group.timings.iter().map(|t| t.name.as_str());
-    let failed = group.failures.iter().map(|(name, _)| name.as_str());
-    let counted = group.counted.iter().map(|(name, _)| name.as_str());
-    let mut names: Vec<&str> = timed.chain(failed).chain(counted).collect();
+    let others = group.others.iter().map(|(name, _)| name.as_str());
+    let mut names: Vec<&str> = timed.chain(others).collect();
     names.sort_unstable();
     let names = names.join(", ");
     if run.plan.budget_s == 0.0 {

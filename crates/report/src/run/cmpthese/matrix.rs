@@ -20,7 +20,7 @@ pub struct Marks {
 
 impl Marks {
     /// Corrected for the number of pairs in all matrices.
-    pub fn of(matrices: &[&[Timing]]) -> Marks {
+    pub fn new(matrices: &[&[Timing]]) -> Marks {
         let pairs: Vec<(&Timing, &Timing)> =
             matrices.iter().flat_map(|timings| pairs(timings)).collect();
         let tested = pairs

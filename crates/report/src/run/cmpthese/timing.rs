@@ -20,7 +20,7 @@ pub struct Timing<'a> {
 const NO_TIME_S: f64 = 1e-15;
 
 impl<'a> Timing<'a> {
-    pub fn of(name: String, figure: &RowCost, record: &'a Record) -> Timing<'a> {
+    pub fn new(name: String, figure: &RowCost, record: &'a Record) -> Timing<'a> {
         let measurement = record.outcome.measurement();
         let count = match &record.outcome {
             Outcome::Measured(m) => Some(m.calls()),
