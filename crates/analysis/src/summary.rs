@@ -33,7 +33,7 @@ use stats::{Launches, Side, UserShare};
 use std::collections::BTreeMap;
 
 fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
-    let panel = Panel::of(run);
+    let panel = Panel::new(run);
     let derived = derive(study, run);
     let recorded = run
         .warnings
@@ -43,7 +43,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     let more_derived =
         (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
     let machine = machine_speed(run, &panel);
-    let yardsticks = Yardsticks::of(run, &panel);
+    let yardsticks = Yardsticks::new(run, &panel);
     let row = |record: &Record| row(record, &yardsticks);
     Summary {
         rows: run.asked().map(row).collect(),
@@ -76,7 +76,7 @@ fn yardstick_latency(record: &Record) -> Option<RowLatency> {
     let of = if record.case.is_plain(SPIN) {
         RowLatency::of_yardstick
     } else {
-        RowLatency::of
+        RowLatency::new
     };
     record.latency.as_ref().map(of)
 }
@@ -95,7 +95,7 @@ struct Yardsticks<'a> {
 }
 
 impl Yardsticks<'_> {
-    fn of<'a>(run: &'a Run, panel: &'a Panel) -> Yardsticks<'a> {
+    fn new<'a>(run: &'a Run, panel: &'a Panel) -> Yardsticks<'a> {
         let estimate = |r: &Record| stats::estimate(&panel.calm.only(r.outcome.measurement()?));
         let loops = run.records.iter().filter(|r| r.case.is_empty_loop());
         let counted_loops = loops
@@ -123,7 +123,7 @@ impl Yardsticks<'_> {
             run,
             panel,
             machine: Side::of_machine(&[], run_deviation(run)),
-            cold: ColdRatios::of(run, &panel.calm),
+            cold: ColdRatios::new(run, &panel.calm),
         }
     }
 
@@ -196,7 +196,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
                 .counted_loops
                 .get(&whose_loop(&record.case))
                 .copied();
-            Instructions::of(counted, empty_loop)
+            Instructions::new(counted, empty_loop)
                 .map(RowFigure::Instructions)
                 .ok_or_else(|| Failure::failed("no instructions were counted"))
         }
@@ -214,7 +214,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         entries_status: record.entries_status.clone(),
         entries_iterations: record.entries_iterations,
         counters: record.counters.clone(),
-        latency: record.latency.as_ref().map(RowLatency::of),
+        latency: record.latency.as_ref().map(RowLatency::new),
         warnings,
         over_runs: None,
         versus: None,

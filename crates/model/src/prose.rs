@@ -5,7 +5,8 @@ use std::fmt::Display;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// `a, b and 3 more`
-pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
+pub fn some<T: AsRef<str>>(names: impl IntoIterator<Item = T>, most: usize) -> String {
+    let names: Vec<T> = names.into_iter().collect();
     let shown = names.iter().take(most).map(AsRef::as_ref).join(", ");
     match names.len().saturating_sub(most) {
         0 => shown,
@@ -15,8 +16,25 @@ pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
 
 pub const MOST_IN_A_NOTE: usize = 6;
 
-pub fn few<T: AsRef<str>>(names: &[T]) -> String {
+pub fn few<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     some(names, MOST_IN_A_NOTE)
+}
+
+/// `TEXT: a, b and 3 more`; `None` without names.
+pub fn note_on<T: AsRef<str>>(text: &str, names: impl IntoIterator<Item = T>) -> Option<String> {
+    let names = few(names);
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!("{text}: {names}"))
+}
+
+/// `3 TEXT`; `None` for 0.
+pub fn more(number: usize, text: &str) -> Option<String> {
+    if number == 0 {
+        return None;
+    }
+    Some(format!("{number} {text}"))
 }
 
 /// `1 row`, `2 rows`
@@ -58,10 +76,11 @@ mod tests {
     #[test]
     fn the_first_names_are_shown_and_the_others_counted() {
         assert_eq!(
-            [some(&["a", "b", "c"], 3), some(&["a", "b", "c"], 1)],
+            [some(["a", "b", "c"], 3), some(["a", "b", "c"], 1)],
             ["a, b, c", "a and 2 more"]
         );
-        assert_eq!(some::<String>(&[], 3), "");
+        assert_eq!(some([""; 0], 3), "");
+        assert_eq!(note_on("x", [""; 0]), None);
     }
 
     #[test]

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn results_are_numbers_errors_or_addresses() {
-        fn said(calls: &Returned) -> Option<String> {
+        fn text(calls: &Returned) -> Option<String> {
             returned(calls).map(|(_, text)| text)
         }
 
@@ -67,13 +67,13 @@ mod tests {
             .into_iter()
             .collect();
         assert_eq!(
-            said(&calls).unwrap(),
+            text(&calls).unwrap(),
             "openat 3, access ENOENT, read ERESTARTSYS, mmap 0x7f0000001000"
         );
         assert_eq!(
-            said(&calls.of(["access", "close"].into_iter())).unwrap(),
+            text(&calls.of(["access", "close"].into_iter())).unwrap(),
             "access ENOENT"
         );
-        assert_eq!(said(&Returned::default()), None);
+        assert_eq!(text(&Returned::default()), None);
     }
 }

@@ -54,7 +54,7 @@ impl ValueEnum for RunFormat {
 /// Writes the requested cases of `run`; `summary` must be that of `run`.
 pub fn write_go_benchmark(run: &Run, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     head(run, summary, out)?;
-    let calm = Panel::of(run).calm;
+    let calm = Panel::new(run).calm;
     let mut taken = HashMap::new();
     let records = run.records.iter().enumerate();
     let asked = records.filter(|(_, record)| record.role == Role::Asked);

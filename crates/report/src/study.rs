@@ -14,7 +14,7 @@ pub struct Scaled<'a> {
 }
 
 impl<'a> Scaled<'a> {
-    pub fn of(summary: &'a Summary) -> Option<Scaled<'a>> {
+    pub fn new(summary: &'a Summary) -> Option<Scaled<'a>> {
         let study = summary.study.as_ref()?;
         let scales: Vec<Option<&Scale>> = summary
             .rows

@@ -69,7 +69,7 @@ impl Column {
         for row in summary.rows.iter().chain(&summary.baselines) {
             shown.entry(&row.case).or_insert(row);
         }
-        let panels: Vec<Panel> = run.runs().map(Panel::of).collect();
+        let panels: Vec<Panel> = run.runs().map(Panel::new).collect();
         let launches = |index: usize| -> Vec<Option<Launches>> {
             run.runs()
                 .zip(&panels)

@@ -177,13 +177,13 @@ mod tests {
 
     #[test]
     fn one_is_always_faster_or_it_is_not_known() {
-        fn of(other: f64, launches: usize) -> Overtaking {
+        fn beside(other: f64, launches: usize) -> Overtaking {
             overtaking(&|_| other, Noise::NONE, launches)
         }
 
-        assert_eq!(of(200.0, 7), Overtaking::AlwaysFaster(0));
-        assert_eq!(of(50.0, 7), Overtaking::AlwaysFaster(1));
-        assert_eq!(of(100.1, 7), Overtaking::Unresolved);
-        assert_eq!(of(200.0, 2), Overtaking::Unresolved);
+        assert_eq!(beside(200.0, 7), Overtaking::AlwaysFaster(0));
+        assert_eq!(beside(50.0, 7), Overtaking::AlwaysFaster(1));
+        assert_eq!(beside(100.1, 7), Overtaking::Unresolved);
+        assert_eq!(beside(200.0, 2), Overtaking::Unresolved);
     }
 }

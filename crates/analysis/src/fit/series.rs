@@ -103,7 +103,7 @@ type Shown<'a, 's> = (&'a Record, &'s Row);
 
 /// Of two or more values. A record is in one series for each of its parameters.
 pub fn series<'a>(run: &'a Run, summary: &Summary) -> Vec<Series<'a>> {
-    let calm = Panel::of(run).calm;
+    let calm = Panel::new(run).calm;
     let sets = Sets([RandomState::new(), RandomState::new()]);
     let mut groups: IndexMap<Key, Vec<(u64, Shown)>> = IndexMap::new();
     // Fits are of times.

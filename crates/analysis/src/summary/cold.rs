@@ -12,7 +12,7 @@ pub(super) struct ColdRatios<'a> {
 }
 
 impl<'a> ColdRatios<'a> {
-    pub(super) fn of(run: &'a Run, calm: &Calm) -> ColdRatios<'a> {
+    pub(super) fn new(run: &'a Run, calm: &Calm) -> ColdRatios<'a> {
         let mut ratios = ColdRatios {
             by_case: HashMap::new(),
             empty: HashMap::new(),

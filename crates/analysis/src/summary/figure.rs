@@ -77,7 +77,7 @@ impl RowFigure {
 }
 
 impl Instructions {
-    pub(super) fn of(counted: &Counted, empty_loop: Option<f64>) -> Option<Instructions> {
+    pub(super) fn new(counted: &Counted, empty_loop: Option<f64>) -> Option<Instructions> {
         let per_operation = counted.per_operation()?;
         let (low, high) = counted.range()?;
         Some(Instructions {

@@ -81,7 +81,7 @@ pub enum NoLatency {
 }
 
 impl RowLatency {
-    pub fn of(calls: &TimesOrError) -> RowLatency {
+    pub fn new(calls: &TimesOrError) -> RowLatency {
         let result = match calls {
             TimesOrError::Times(calls) => checked(calls),
             TimesOrError::Error(message) => Err(NoLatency::Failed {
@@ -97,7 +97,7 @@ impl RowLatency {
             TimesOrError::Times(calls) if calls.all.count() > 0 => RowLatency {
                 result: Ok(latency(calls)),
             },
-            _ => RowLatency::of(calls),
+            _ => RowLatency::new(calls),
         }
     }
 }
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_timer_is_subtracted_and_disturbed_calls_are_told_apart() {
-        let latency = RowLatency::of(&TimesOrError::Times(calls(320)))
+        let latency = RowLatency::new(&TimesOrError::Times(calls(320)))
             .result
             .unwrap();
         let ns = |found: Option<Nanos>| found.map(|ns| ns.0);

@@ -19,7 +19,7 @@ pub fn pair(summary: &mut Summary, run: &Run) {
     if environments.all_equal() {
         return;
     }
-    let pairs = Pairs::of(run, &units(run.asked()));
+    let pairs = Pairs::new(run, &units(run.asked()));
     summary.control = ControlRange::new(&pairs.controls);
     for row in summary.rows.iter_mut().chain(&mut summary.baselines) {
         row.versus = pairs.versus(&row.case);
@@ -58,7 +58,7 @@ struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    fn of(run: &'a Run, units: &IndexMap<&'a str, Unit>) -> Pairs<'a> {
+    fn new(run: &'a Run, units: &IndexMap<&'a str, Unit>) -> Pairs<'a> {
         let first = |unit: Unit| {
             units
                 .iter()

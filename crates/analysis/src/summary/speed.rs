@@ -44,7 +44,7 @@ pub struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
-    pub fn of(run: &'a Run) -> Panel<'a> {
+    pub fn new(run: &'a Run) -> Panel<'a> {
         let environment = environment(run);
         let members: Vec<(&Case, &Measurement)> = PANEL
             .iter()
@@ -203,14 +203,14 @@ mod tests {
     #[test]
     fn costs_are_relative_to_the_panels_mean() {
         let run = panel_of(12, |block| if block < 6 { 1000 } else { 1100 });
-        let panel = Panel::of(&run);
+        let panel = Panel::new(&run);
         let speed = machine_speed(&run, &panel).unwrap();
         assert_eq!((speed.members, speed.learned_from_runs), (12, None));
         assert!((speed.panel_ns / 1000.0 - 1.0).abs() < 0.002, "{speed:?}");
         assert_eq!(speed.undisturbed_percent, 50.0);
         assert_eq!(speed.between_runs_percent, 100.0 * BETWEEN_RUNS.sd);
         let small = panel_of(4, |_| 1000);
-        assert_eq!(machine_speed(&small, &Panel::of(&small)), None);
+        assert_eq!(machine_speed(&small, &Panel::new(&small)), None);
     }
 
     /// The costs of another build are other ones, and would look like another speed of the machine.
@@ -220,10 +220,10 @@ mod tests {
         both.records
             .iter_mut()
             .for_each(|record| record.case.environment = "m32".to_string());
-        let other = Panel::of(&both);
+        let other = Panel::new(&both);
         assert!(other.members.len() == 12 && !other.is_native());
         both.records.extend(panel_of(12, |_| 1000).records);
-        let native = Panel::of(&both);
+        let native = Panel::new(&both);
         assert!(native.is_native() && (native.mean_ns().unwrap() - 1000.0).abs() < 1e-6);
     }
 
@@ -231,7 +231,7 @@ mod tests {
     fn the_scatter_of_runs_is_what_the_file_says() {
         let mut run = panel_of(12, |_| 1000);
         (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.5), Some(9));
-        let speed = machine_speed(&run, &Panel::of(&run)).unwrap();
+        let speed = machine_speed(&run, &Panel::new(&run)).unwrap();
         assert_eq!(
             (speed.between_runs_percent, speed.learned_from_runs),
             (0.5, Some(9))

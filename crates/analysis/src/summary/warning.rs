@@ -78,7 +78,7 @@ const BUSY_SHARE: f64 = 0.25;
 pub const FEW_CALM: f64 = 10.0;
 
 impl Disturbed {
-    fn of(host: &Host, calm: &Calm) -> Option<Disturbed> {
+    fn new(host: &Host, calm: &Calm) -> Option<Disturbed> {
         let slower_percent = host.disturbed_percent;
         let undisturbed_percent = match slower_percent {
             Some(_) => 0.0,
@@ -93,7 +93,7 @@ impl Disturbed {
 
 impl RunWarning {
     pub fn of_rounds(run: &Run, calm: &Calm) -> Option<RunWarning> {
-        Disturbed::of(&run.host, calm).map(RunWarning::Disturbed)
+        Disturbed::new(&run.host, calm).map(RunWarning::Disturbed)
     }
 
     pub fn of_host(host: &Host) -> impl Iterator<Item = RunWarning> {

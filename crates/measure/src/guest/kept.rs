@@ -183,7 +183,7 @@ fn make(
     start.args(memory_from(memory.as_os_str(), memory_mib, "on"));
     start.args(["-action", "panic=pause"]);
     start.env(VARIABLE, directory.join(DEVICES));
-    let monitor = Monitor::of(&mut start, workers.timeout);
+    let monitor = Monitor::attached_to(&mut start, workers.timeout);
     let mut monitor = monitor.map_err(|error| Failure::start(error.to_string()))?;
     let mut emulator = workers.start_program(|_| start)?;
     emulator.wait_by_cpu_time();

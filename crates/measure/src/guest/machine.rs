@@ -135,7 +135,7 @@ impl Machine {
         let state = state.map(|state| state.inherit(&mut start));
         let mut monitor = None;
         if self.is_emulated() {
-            let own = Monitor::of(&mut start, workers.timeout);
+            let own = Monitor::attached_to(&mut start, workers.timeout);
             monitor = Some(own.map_err(|error| Failure::start(error.to_string()))?);
         }
         let mut emulator = workers.start_program(|_| start)?;

@@ -22,7 +22,7 @@ const MOST_OF_LINE: u64 = 4 << 20;
 const MOST_EVENTS: usize = 1000;
 
 impl Monitor {
-    pub fn of(command: &mut Command, timeout: Duration) -> io::Result<Monitor> {
+    pub fn attached_to(command: &mut Command, timeout: Duration) -> io::Result<Monitor> {
         let (ours, its) = UnixStream::pair()?;
         ours.set_read_timeout(Some(timeout))?;
         ours.set_write_timeout(Some(timeout))?;

@@ -22,7 +22,7 @@ impl Launcher for Workers {
         let pinned = child
             .hello()
             .map_or(watch.is_some(), |hello| hello.number("cpu").is_some());
-        let waits = Waits::of(&facts);
+        let waits = Waits::new(&facts);
         Ok(Box::new(Ready {
             child,
             facts,
@@ -93,7 +93,7 @@ const LEAST_SLEEP: f64 = 0.1;
 
 impl Waits {
     /// `None` if the worker tells by itself, or the system does not.
-    pub fn of(facts: &Facts) -> Option<Waits> {
+    pub fn new(facts: &Facts) -> Option<Waits> {
         let number = |name| facts.number(name).map(|number| number as i32);
         if facts.get("switches") != Some("unknown") {
             return None;

@@ -152,7 +152,7 @@ fn since_change(mut costs: Vec<f64>) -> Vec<f64> {
 }
 
 fn level(run: &Run) -> Option<Level> {
-    let panel = Panel::of(run);
+    let panel = Panel::new(run);
     panel.is_native().then_some(())?;
     let panel_ns = panel.mean_ns()?;
     Some(Level {

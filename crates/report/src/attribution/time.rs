@@ -70,9 +70,7 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
         seconds: part.seconds(),
         cpu_s: part.cpu_s,
         what: match part.kind {
-            PartKind::Blocked { reason } => {
-                some(&awaited_by(&part.what, reason, waits), MOST_WAITS)
-            }
+            PartKind::Blocked { reason } => some(awaited_by(&part.what, reason, waits), MOST_WAITS),
             _ => some(&part.what, MOST_NAMES),
         },
     };

@@ -99,7 +99,7 @@ fn most_extreme(comparison: &Comparison, column: usize, is_it: fn(Mark) -> bool)
         .iter()
         .filter_map(|row| Some((ratio(row)?, row)))
         .sorted_by(|a, b| b.0.ln().abs().total_cmp(&a.0.ln().abs()));
-    let names = Names::of(comparison);
+    let names = Names::new(comparison);
     rows.take(MOST_ROWS)
         .map(|(r, row)| format!("{} ×{}", cut(&names.row(row), NAME), number(r)))
         .join(", ")

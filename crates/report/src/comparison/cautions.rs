@@ -110,7 +110,7 @@ fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> Strin
     };
     format!(
         "the files of one side differ but are averaged: {}",
-        few(&columns.iter().map(one).collect_vec())
+        few(columns.iter().map(one))
     )
 }
 
@@ -134,7 +134,7 @@ fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
 
 fn labels(comparison: &Comparison, columns: &[usize]) -> String {
     let labels = columns.iter().map(|column| comparison.label(*column));
-    few(&labels.collect_vec())
+    few(labels)
 }
 
 /// `a, b`; `none` for an empty list.
@@ -163,11 +163,11 @@ mod tests {
     use super::*;
     use analysis::compare::{Column, Options, compare};
     use model::fixtures::{emulated, entering, named, record, run};
-    use model::{Host, Run, Tax};
+    use model::{Host, Run};
     use snapbox::{assert_data_eq, str};
 
-    /// What is said of runs called `a`, `b` and so on.
-    fn said(runs: &[Run]) -> String {
+    /// The cautions on runs called `a`, `b` and so on.
+    fn shown(runs: &[Run]) -> String {
         let columns: Vec<Column> = runs
             .iter()
             .zip(["a", "b", "c"])
@@ -191,9 +191,9 @@ mod tests {
             isolated_cpus: isolated_cpus.map(str::to_string),
             ..Host::default()
         };
-        let said = said(&[on(host("none", None)), on(host("lazy", Some("2-3")))]);
+        let shown = shown(&[on(host("none", None)), on(host("lazy", Some("2-3")))]);
         assert_data_eq!(
-            said,
+            shown,
             str![[r#"
 preemption: none (a); lazy (b)
 isolated CPUs: none (a); 2-3 (b)
@@ -203,43 +203,8 @@ isolated CPUs: none (a); 2-3 (b)
     }
 
     #[test]
-    fn only_what_differs_is_told_and_equals_stand_together() {
-        fn host(kernel: &str, mitigations: &[&str], tax: Option<&str>) -> Host {
-            Host {
-                system: Some("Linux".into()),
-                kernel: Some(kernel.into()),
-                cpu: Some("EPYC".into()),
-                mitigations: mitigations.iter().map(ToString::to_string).collect(),
-                taxes: tax
-                    .into_iter()
-                    .map(|kind| Tax {
-                        kind: kind.into(),
-                        detail: "x".into(),
-                    })
-                    .collect(),
-                ..Host::default()
-            }
-        }
-
-        let runs = [
-            on(host("6.1", &["x: on", "y: on"], None)),
-            on(host("6.1", &["x: on"], None)),
-            on(host("6.18", &["x: on"], Some("audit rules"))),
-        ];
-        assert_data_eq!(
-            said(&runs),
-            str![[r#"
-what slows down every system call differs: none (a, b); audit rules (c)
-kernel: Linux 6.1 (a, b); Linux 6.18 (c)
-mitigations that differ: y: on (a); none (b, c)
-
-"#]]
-        );
-    }
-
-    #[test]
     fn environments_are_told_with_their_kernels() {
-        fn of(release: &str) -> Run {
+        fn booted(release: &str) -> Run {
             Run {
                 environments: vec![emulated("linux-6.1", release)],
                 ..on(Host::default())
@@ -248,23 +213,23 @@ mitigations that differ: y: on (a); none (b, c)
 
         let releases = ["6.1.0-54", "6.1.0-56", "6.1.0-54"];
         assert_data_eq!(
-            said(&releases.map(of)),
+            shown(&releases.map(booted)),
             str![[r#"
 kernel of linux-6.1: 6.1.0-54 (a, c); 6.1.0-56 (b)
 
 "#]]
         );
         assert_data_eq!(
-            said(&["6.1.0-54"; 2].map(of)),
+            shown(&["6.1.0-54"; 2].map(booted)),
             str![[r#"
 
 
 "#]]
         );
-        let mut emulated = of("6.1.0-54");
+        let mut emulated = booted("6.1.0-54");
         emulated.records[0].case.environment = "linux-6.1".to_string();
         assert_data_eq!(
-            said(&[emulated, on(Host::default())]),
+            shown(&[emulated, on(Host::default())]),
             str![[r#"
 environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by operation and parameters
 
@@ -274,7 +239,7 @@ environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by ope
 
     #[test]
     fn copies_interruptions_and_moved_references_are_told() {
-        fn of(ns: u64) -> Run {
+        fn referred(ns: u64) -> Run {
             Run {
                 started_unix_s: 9,
                 ..run(vec![
@@ -287,10 +252,10 @@ environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by ope
 
         let interrupted = Run {
             complete: false,
-            ..of(150)
+            ..referred(150)
         };
         assert_data_eq!(
-            said(&[of(100), interrupted]),
+            shown(&[referred(100), interrupted]),
             str![[r#"
 the same run under several names: a, b
 interrupted: results rest on fewer samples: b
@@ -303,14 +268,14 @@ kernel entries are unproven (?) for 3 rows (a, b): nothing proves that they do t
 
     #[test]
     fn other_code_under_one_name_is_told() {
-        fn of(body: &str) -> Run {
+        fn coded(body: &str) -> Run {
             let mut record = named("work", body, 100);
             record.case.language = Some("c".into());
             run(vec![entering("id.umask", 100, &[]), record])
         }
 
         assert_data_eq!(
-            said(&[of("f();"), of("g();")]),
+            shown(&[coded("f();"), coded("g();")]),
             str![[r#"
 kernel entries are unproven (?) for 1 row (a, b): nothing proves that they do the same work
 the code differs between the files: work

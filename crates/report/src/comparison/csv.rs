@@ -39,7 +39,7 @@ pub fn records(comparison: &Comparison) -> Records {
     })
     .field("ratio_as_measured", |line| line.verdict?.as_measured())
     .field("relative_to_reference", |line| line.verdict?.relative())
-    .field("verdict", Line::said)
+    .field("verdict", Line::word)
     .field("error", |line| line.error)
     .records()
 }
@@ -172,7 +172,7 @@ impl<'a> Line<'a> {
         })
     }
 
-    fn said(&self) -> Option<String> {
+    fn word(&self) -> Option<String> {
         let verdict = self.verdict?;
         Some(if self.error.is_some() && *verdict != Verdict::Baseline {
             "failed".into()

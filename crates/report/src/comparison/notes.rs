@@ -6,12 +6,11 @@ use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
 use analysis::compare::{Caution, Cell, Comparison, LeftOut, MachineChange, Verdict};
 use analysis::summary::Warning;
-use itertools::Itertools;
 use model::grouped;
-use model::prose::{MOST_IN_A_NOTE, counted, few};
+use model::prose::{MOST_IN_A_NOTE, counted, few, note_on};
 
 pub fn notes(comparison: &Comparison) -> Vec<String> {
-    let names = Names::of(comparison);
+    let names = Names::new(comparison);
     let margin = share(comparison.margin);
     let mut notes = Vec::new();
     let LeftOut { equal, not_known } = comparison.left_out;
@@ -152,10 +151,10 @@ fn runs(comparison: &Comparison) -> Option<String> {
     if !several {
         return None;
     }
-    Some(few(&columns
+    let runs = columns
         .iter()
-        .map(|column| format!("{} {}", column.label, counted(column.runs, "run")))
-        .collect_vec()))
+        .map(|column| format!("{} {}", column.label, counted(column.runs, "run")));
+    Some(few(runs))
 }
 
 /// What the marks of costs mean, and which rows have them.
@@ -172,14 +171,11 @@ fn marked(comparison: &Comparison, names: &Names) -> Vec<String> {
     let mut notes = Vec::new();
     for (mark, warning, against, is) in kinds {
         let rows = comparison.rows.iter().filter(|row| row.has(is));
-        let rows = rows.map(|row| names.row(row)).collect_vec();
-        if !rows.is_empty() {
-            notes.push(format!(
-                "{mark}: {}; no verdict{against}, and not in means: {}",
-                warnings::text(&warning),
-                few(&rows)
-            ));
-        }
+        let text = format!(
+            "{mark}: {}; no verdict{against}, and not in means",
+            warnings::text(&warning)
+        );
+        notes.extend(note_on(&text, rows.map(|row| names.row(row))));
     }
     notes
 }

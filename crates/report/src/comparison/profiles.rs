@@ -11,7 +11,7 @@ use analysis::compare::{
 };
 use document::{Block, Document};
 use itertools::Itertools;
-use model::prose::{counted, plural, some};
+use model::prose::{counted, note_on, plural, some};
 
 pub fn profiles_document(comparison: &ProfileComparison) -> Document {
     let table = calls_side_by_side(comparison)
@@ -232,22 +232,13 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
 /// Sections that are not compared, since another column lacks them.
 fn lacking(comparison: &ProfileComparison) -> Vec<String> {
     let columns = &comparison.columns;
-    let mut notes = Vec::new();
-    for column in columns {
-        let alone = column
-            .sections
-            .iter()
-            .filter(|name| !columns.iter().all(|column| column.sections.contains(name)));
-        let alone = alone.collect_vec();
-        if !alone.is_empty() {
-            notes.push(format!(
-                "{}: sections that not all files have, not compared: {}",
-                column.label,
-                some(&alone, 8)
-            ));
-        }
-    }
-    notes
+    let text = "sections that not all files have, not compared";
+    let notes = columns.iter().filter_map(|column| {
+        let names = column.sections.iter();
+        let alone = names.filter(|name| !columns.iter().all(|one| one.sections.contains(name)));
+        note_on(&format!("{}: {text}", column.label), alone)
+    });
+    notes.collect()
 }
 
 pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
@@ -291,7 +282,7 @@ fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
     let parts = found.and_then(|found| found.grew.get(row.column));
     let parts = parts.into_iter().flatten();
     let parts = parts.filter(|part| says_more(part, &row.call));
-    match some(&parts.map(|part| grown(part, &row.call)).collect_vec(), 3) {
+    match some(parts.map(|part| grown(part, &row.call)), 3) {
         none if none.is_empty() => none,
         parts => format!(": {parts}"),
     }
@@ -301,7 +292,7 @@ fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
 pub fn exceeded_line(exceeded: &Exceeded) -> String {
     let call = &exceeded.budget.call;
     let parts = exceeded.parts.iter().map(|part| share_of(part, call));
-    let which = match some(&parts.collect_vec(), 3) {
+    let which = match some(parts, 3) {
         none if none.is_empty() => none,
         parts => format!(", most of them {parts}"),
     };

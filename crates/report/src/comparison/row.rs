@@ -16,7 +16,7 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn of(comparison: &Comparison) -> Names {
+    pub fn new(comparison: &Comparison) -> Names {
         let rows = comparison.rows.iter().map(|row| &row.key.environment);
         let mut all = rows.chain(comparison.derived.iter().map(|row| &row.environment));
         Names {

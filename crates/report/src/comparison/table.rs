@@ -25,7 +25,7 @@ pub fn comparison_document(comparison: &Comparison) -> Document {
 }
 
 fn tables(comparison: &Comparison) -> Vec<Table> {
-    let names = Names::of(comparison);
+    let names = Names::new(comparison);
     let table = if comparison.columns.len() == 2 {
         pair_table
     } else {

@@ -2,14 +2,13 @@
 
 use super::kernel::{COUNTS, change_cell};
 use crate::numbers::{percent, thousands};
-use crate::{Columns, Table};
+use crate::{Cell, Columns, Table};
 use document::{Block, Document};
 use model::program::{ProgramInKernel, ProgramInKernels, side_by_side};
-use model::prose::{counted, some};
+use model::prose::{counted, note_on};
 
-/// Rows that are shown without --all, and names in a sentence.
+/// Rows that are shown without --all.
 const MOST: usize = 15;
-const MOST_NAMED: usize = 6;
 /// From this difference on, the recorded run is not like the others.
 const ALIKE: f64 = 0.01;
 
@@ -81,11 +80,9 @@ fn kernels(program: &ProgramInKernels) -> Table {
         .table()
 }
 
-fn ratio(instructions: u64, first: u64) -> Option<String> {
-    if first == 0 {
-        return None;
-    }
-    Some(format!("x{:.3}", instructions as f64 / first as f64))
+fn ratio(instructions: u64, first: u64) -> Cell {
+    let ratio = instructions as f64 / first as f64;
+    Cell::known(Some(ratio), |ratio| format!("x{ratio:.3}"))
 }
 
 /// How far single runs are from the median: `-0.1% +1.2%`.
@@ -170,22 +167,15 @@ fn notes(program: &ProgramInKernels) -> Vec<String> {
     for kernel in &program.kernels {
         let name = &kernel.environment;
         let differing = kernel.differing_calls(&program.native);
-        let named: Vec<String> = differing
+        let calls = differing
             .iter()
-            .map(|(call, there, here)| format!("{call} {there} there, {here} here"))
-            .collect();
-        if !named.is_empty() {
-            notes.push(format!(
-                "{name}: system calls differ from those here: {}",
-                some(&named, MOST_NAMED)
-            ));
-        }
-        if !kernel.missed.is_empty() {
-            let missed = some(&kernel.missed, MOST_NAMED);
-            notes.push(format!(
-                "{name}: the command looked for files that the run here did not use and the guest does not have: {missed}"
-            ));
-        }
+            .map(|(call, there, here)| format!("{call} {there} there, {here} here"));
+        notes.extend(note_on(
+            &format!("{name}: system calls differ from those here"),
+            calls,
+        ));
+        let missed = "the command looked for files that the run here did not use and the guest does not have";
+        notes.extend(note_on(&format!("{name}: {missed}"), &kernel.missed));
         notes.extend(
             kernel
                 .split

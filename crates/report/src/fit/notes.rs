@@ -1,16 +1,12 @@
 //! Lines and crossovers in words for the notes below a table.
 
 use crate::numbers::{in_percent, nanoseconds, significant};
-use analysis::fit::{Coefficient, Crossing, FARTHEST, Family, Member, Overtaking, Pair};
+use analysis::fit::{Coefficient, Crossing, FARTHEST, Family, Overtaking, Pair};
 use model::parameter_value;
-use model::prose::few;
+use model::prose::note_on;
 
 /// `io.read_zero: 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032)`
 pub fn lines(family: &Family) -> Vec<String> {
-    fn ranged(member: &Member) -> Option<stats::Interval> {
-        member.line?.fixed.next_run
-    }
-
     let members = || {
         family
             .members
@@ -32,20 +28,19 @@ pub fn lines(family: &Family) -> Vec<String> {
             ))
         })
         .collect();
-    if members().any(|member| ranged(member).is_some()) {
+    if members().any(|member| {
+        member
+            .line
+            .is_some_and(|line| line.fixed.next_run.is_some())
+    }) {
         lines.push("in parentheses: 95% interval for the next run's line".to_string());
     }
-    let without: Vec<String> = members()
-        .filter(|member| member.line.is_none())
-        .map(|member| member.series.label())
-        .collect();
-    if !without.is_empty() {
-        lines.push(format!(
-            "no line is within {} of all costs: {}",
-            in_percent(100.0 * FARTHEST),
-            few(&without)
-        ));
-    }
+    let without = members().filter(|member| member.line.is_none());
+    let text = format!(
+        "no line is within {} of all costs",
+        in_percent(100.0 * FARTHEST)
+    );
+    lines.extend(note_on(&text, without.map(|member| member.series.label())));
     lines
 }
 

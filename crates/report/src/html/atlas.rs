@@ -65,7 +65,7 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
             .map(of)
             .filter(|text| !text.is_empty())
             .collect();
-        some(&all.into_iter().collect::<Vec<_>>(), 4)
+        some(all, 4)
     };
     // Runs do not know which package a kernel is from.
     let is_packaged = atlas
@@ -86,13 +86,7 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
         ),
         (
             "Machines",
-            some(
-                &data::machines(atlas)
-                    .into_iter()
-                    .map(data::machine_name)
-                    .collect::<Vec<_>>(),
-                6,
-            ),
+            some(data::machines(atlas).into_iter().map(data::machine_name), 6),
         ),
         ("Emulator", unique(|kernel| kernel.emulator.clone())),
         ("Probe", unique(|kernel| kernel.probe.clone())),

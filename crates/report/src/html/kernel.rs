@@ -21,11 +21,13 @@ pub const CHANGES: &str = "Red boxes grew, blue ones shrank: pale from 2%, stron
 const SMALL: f64 = 0.001;
 
 pub fn explained_page(explained: &[Explained]) -> Page {
-    let names: Vec<String> = explained.iter().map(name).collect();
     let mut kernels: Vec<String> = explained.iter().flat_map(sides).map(place).collect();
     kernels.dedup();
     Page {
-        title: format!("What the kernel executes: {}", some(&names, 4)),
+        title: format!(
+            "What the kernel executes: {}",
+            some(explained.iter().map(name), 4)
+        ),
         subtitle: some(&kernels, 6),
         sections: vec![section(explained)],
         made_from: counted(explained.len(), "kernel explanation"),

@@ -16,6 +16,7 @@ use document::write::html::Drawings;
 use document::write::markup::Markup;
 use document::{Block, Filter, Table};
 use itertools::Itertools;
+use model::prose::more;
 use model::{By, CallCount, Drives, ObjectKind, Profile, drives};
 use std::collections::HashMap;
 
@@ -151,11 +152,11 @@ fn table_by(profile: &Profile, by: By, title: &str) -> Table {
     let mut table = profile_table(profile, by)
         .titled(title)
         .noted(notes::of_rows(profile, by));
-    let more = table.rows().len().saturating_sub(MOST_ROWS);
+    let left_out = table.rows().len().saturating_sub(MOST_ROWS);
     table.truncate(MOST_ROWS);
     table
         .notes
-        .extend((more > 0).then(|| format!("{more} more rows are in the profile.")));
+        .extend(more(left_out, "more rows are in the profile."));
     table
 }
 

@@ -51,20 +51,17 @@ pub fn runs_page(page: &RunsPage) -> Page {
 }
 
 fn title(page: &RunsPage) -> String {
-    let study = page
-        .detail()
-        .and_then(|detail| detail.summary.study.as_ref());
-    let places: Vec<&str> = page
-        .detail()
-        .iter()
-        .flat_map(|detail| columns::environments(&detail.summary))
-        .collect();
+    let detail = page.detail();
+    let places = detail.map_or_else(Default::default, |detail| {
+        columns::environments(&detail.summary)
+    });
+    let study = detail.and_then(|detail| detail.summary.study.as_ref());
     match (
         study.filter(|study| !study.title.is_empty()),
         page.files.len(),
     ) {
         (Some(study), _) => study.title.clone(),
-        (None, 1) if places.len() > 1 => format!("What system calls cost in {}", some(&places, 4)),
+        (None, 1) if places.len() > 1 => format!("What system calls cost in {}", some(places, 4)),
         (None, 1) => "What system calls cost".to_string(),
         (None, count) => format!("What system calls cost: {count} runs side by side"),
     }
@@ -72,10 +69,7 @@ fn title(page: &RunsPage) -> String {
 
 fn subtitle(page: &RunsPage) -> String {
     let (None, Some(main)) = (page.comparison, page.main()) else {
-        return some(
-            &page.files.iter().map(Portrait::label).collect::<Vec<_>>(),
-            6,
-        );
+        return some(page.files.iter().map(Portrait::label), 6);
     };
     let info = &main.column.info;
     let runs = if info.runs > 1 {

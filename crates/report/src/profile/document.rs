@@ -132,7 +132,7 @@ impl<'a> ProfileDocument<'a> {
             total: Sum::new(profile, profile.all_calls()),
             calls: sums(By::Call)
                 .map(|sum| Call {
-                    latency: Latency::of(profile, &sum.name).unwrap_or_default(),
+                    latency: Latency::new(profile, &sum.name).unwrap_or_default(),
                     calls_range: ranges.get(&sum.name).copied(),
                     classes: classes.remove(&sum.name).unwrap_or_default(),
                     sum,
@@ -143,7 +143,7 @@ impl<'a> ProfileDocument<'a> {
                 .iter()
                 .map(|group| Process {
                     group,
-                    sum: Sum::of(profile, group),
+                    sum: Sum::over_group(profile, group),
                 })
                 .collect(),
             objects: &profile.objects,
@@ -180,7 +180,7 @@ impl Sum {
         }
     }
 
-    fn of(profile: &Profile, group: &ProcessGroup) -> Sum {
+    fn over_group(profile: &Profile, group: &ProcessGroup) -> Sum {
         let mut all = CallCount::default();
         group.calls.iter().for_each(|count| all.add(count));
         Sum::new(profile, all)

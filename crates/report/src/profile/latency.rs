@@ -38,7 +38,7 @@ pub struct Latency {
 
 impl Latency {
     /// Without what the tracer adds; `None` if it is not known.
-    pub fn of(profile: &Profile, call: &str) -> Option<Latency> {
+    pub fn new(profile: &Profile, call: &str) -> Option<Latency> {
         let offset_ns = profile.tracer.within_call_ns();
         let times = profile.latencies.get(call)?.clone();
         let at = |share| percentile(&times, share).map(|ns| net(ns, offset_ns));
@@ -73,7 +73,7 @@ pub fn latencies(profile: &Profile) -> Vec<Latency> {
     profile
         .totals(By::Call)
         .iter()
-        .filter_map(|total| Latency::of(profile, &total.count.call))
+        .filter_map(|total| Latency::new(profile, &total.count.call))
         .collect()
 }
 
@@ -237,7 +237,7 @@ mod tests {
     fn what_the_tracer_adds_is_subtracted_and_nothing_is_negative() {
         let mut profile = profile(&[(100, 50), (1000, 50)]);
         profile.tracer.offset_per_call_ns = Some(200.0);
-        let latency = Latency::of(&profile, "read").unwrap();
+        let latency = Latency::new(&profile, "read").unwrap();
         assert_eq!(latency.p50_ns, Some(0.0));
         assert!(
             (latency.p90_ns.unwrap() / 800.0 - 1.0).abs() < 0.05,

@@ -95,21 +95,22 @@ fn ranges(profile: &Profile) -> Option<String> {
     let ranges = profile.ranges();
     let (same, vary): (Vec<_>, Vec<_>) =
         ranges.iter().partition(|(_, (least, most))| least == most);
-    let names: Vec<String> = vary
+    let runs = 1 + profile.repeats.len();
+    if runs == 1 {
+        return None;
+    }
+    let names = vary
         .iter()
-        .map(|(call, (least, most))| format!("{call} {least} .. {most}"))
-        .collect();
-    let vary = if names.is_empty() {
+        .map(|(call, (least, most))| format!("{call} {least} .. {most}"));
+    let vary = if vary.is_empty() {
         "none".to_string()
     } else {
-        some(&names, 12)
+        some(names, 12)
     };
-    let runs = 1 + profile.repeats.len();
-    let text = format!(
+    Some(format!(
         "The first of {runs} runs; calls whose number varies: {vary}; the same in every run: {}.",
         counted(same.len() as u64, "call")
-    );
-    (runs > 1).then_some(text)
+    ))
 }
 
 pub fn cautions(profile: &Profile) -> Vec<String> {

@@ -23,7 +23,7 @@ pub enum Weight {
 
 impl Weight {
     /// Calls, or nanoseconds.
-    pub fn of(&self, stack: &StackCount) -> Option<f64> {
+    pub fn weigh(&self, stack: &StackCount) -> Option<f64> {
         match self {
             Weight::Calls => Some(stack.calls as f64),
             Weight::OnCpu => stack.on_cpu_ns.map(|ns| ns as f64),
@@ -64,7 +64,7 @@ fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
         .stacks
         .iter()
         .filter_map(|stack| {
-            let weight = weight.of(stack).filter(|weight| *weight >= 0.5)?;
+            let weight = weight.weigh(stack).filter(|weight| *weight >= 0.5)?;
             let frames = path(stack)
                 .map(|(_, frame)| frame.replace([';', '\n'], ":"))
                 .join(";");
@@ -151,7 +151,7 @@ pub fn flame_difference(profiles: [&Profile; 2], weight: &Weight) -> Option<Figu
 
 fn grow<'a>(tree: &mut Tree<'a>, profile: &'a Profile, weight: &Weight, side: usize) {
     for stack in &profile.stacks {
-        if let Some(weight) = weight.of(stack).filter(|weight| *weight > 0.0) {
+        if let Some(weight) = weight.weigh(stack).filter(|weight| *weight > 0.0) {
             tree.add(path(stack), side, weight);
         }
     }

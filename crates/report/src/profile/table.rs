@@ -90,7 +90,7 @@ fn names(by: By, totals: &[Total]) -> TotalColumns<'_> {
 }
 
 fn times<'r>(columns: TotalColumns<'r>, profile: &Profile, by: By) -> TotalColumns<'r> {
-    let latency = |t: &Total| (by == By::Call).then(|| Latency::of(profile, &t.count.call))?;
+    let latency = |t: &Total| (by == By::Call).then(|| Latency::new(profile, &t.count.call))?;
     // Only what a log of strace cannot divide has a mean of the whole.
     let all = profile.all_calls();
     let shown = by != By::Error;
@@ -123,15 +123,15 @@ fn times<'r>(columns: TotalColumns<'r>, profile: &Profile, by: By) -> TotalColum
 }
 
 fn shares(columns: TotalColumns<'_>, all: u64) -> TotalColumns<'_> {
-    fn found(t: &Total) -> u64 {
+    fn sampled(t: &Total) -> u64 {
         t.count.samples.unwrap_or(0)
     }
 
-    let share = |t: &Total| 100.0 * found(t) as f64 / all.max(1) as f64;
-    let interval = |t: &Total| share_interval(found(t), all);
+    let share = |t: &Total| 100.0 * sampled(t) as f64 / all.max(1) as f64;
+    let interval = |t: &Total| share_interval(sampled(t), all);
     let half = |t: &Total| {
         let [low, high] = interval(t);
-        if found(t) == all {
+        if sampled(t) == all {
             0.0
         } else {
             50.0 * (high - low)
@@ -139,7 +139,7 @@ fn shares(columns: TotalColumns<'_>, all: u64) -> TotalColumns<'_> {
     };
     let percent = |percent: f64| Cell::number(format!("{percent:.1}"), percent);
     columns
-        .counts("samples", "samples", found)
+        .counts("samples", "samples", sampled)
         .expendable(3)
         .right("% CPU", |t| percent(share(t)))
         .field("cpu_percent", share)

@@ -201,7 +201,7 @@ pub fn has_cold(summary: &Summary) -> bool {
 }
 
 fn scaled<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
-    let columns = match Scaled::of(summary) {
+    let columns = match Scaled::new(summary) {
         Some(scaled) => columns.right(&scaled.heading(), |line| {
             scaled.cell(line.scale, line.time())
         }),

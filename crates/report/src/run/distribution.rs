@@ -52,7 +52,7 @@ mod tests {
     use model::Block;
     use model::fixtures::record;
 
-    fn of(samples: Vec<u64>) -> Option<Distribution> {
+    fn drawn(samples: Vec<u64>) -> Option<Distribution> {
         let blocks = vec![Block {
             launch: 0,
             slots: vec![samples],
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn equal_samples_are_one_column_in_the_middle() {
-        let one = of(vec![1000; 50]).unwrap();
+        let one = drawn(vec![1000; 50]).unwrap();
         assert_eq!((one.low, one.high, one.samples), (950.0, 1050.0, 50));
         assert_eq!(one.heights.iter().filter(|h| **h > 0).count(), 1);
         assert_eq!(one.heights[BINS / 2], TALLEST);
@@ -77,15 +77,15 @@ mod tests {
     fn rare_samples_are_seen_and_far_ones_stand_at_the_end() {
         let mut samples = vec![1000; 990];
         samples.extend([1040, 50_000, 60_000]);
-        let one = of(samples).unwrap();
+        let one = drawn(samples).unwrap();
         assert_eq!((one.high, one.heights[BINS - 1]), (1050.0, 1));
         assert_eq!(one.heights.iter().filter(|h| **h > 0).count(), 3);
     }
 
     #[test]
     fn nothing_zero_and_the_largest_numbers_do_no_harm() {
-        assert_eq!(of(vec![]), None);
-        assert_eq!(of(vec![0; 10]).unwrap().heights.len(), BINS);
-        assert_eq!(of(vec![0, u64::MAX]).unwrap().heights.len(), BINS);
+        assert_eq!(drawn(vec![]), None);
+        assert_eq!(drawn(vec![0; 10]).unwrap().heights.len(), BINS);
+        assert_eq!(drawn(vec![0, u64::MAX]).unwrap().heights.len(), BINS);
     }
 }

@@ -65,7 +65,7 @@ impl EnvironmentColumns<'_> {
 }
 
 pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
-    let scaled = Scaled::of(summary);
+    let scaled = Scaled::new(summary);
     let groups = by_case_or_name(lines);
     let mut columns = Columns::of(&groups).left("operation", name);
     for place in places(summary) {

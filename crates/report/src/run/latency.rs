@@ -8,7 +8,7 @@ use crate::run::table::per_request;
 use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, Row, Summary};
 use document::{Block, Document};
-use model::prose::few;
+use model::prose::{few, note_on};
 use model::{EMPTY_LOOP, Nanos, SPIN};
 use stats::FEWEST_BEYOND;
 
@@ -20,7 +20,7 @@ struct Timed<'a> {
 }
 
 impl Timed<'_> {
-    fn of(row: &Row, asked: bool) -> Option<Timed<'_>> {
+    fn new(row: &Row, asked: bool) -> Option<Timed<'_>> {
         Some(Timed {
             row,
             result: &row.latency.as_ref()?.result,
@@ -55,12 +55,12 @@ pub fn latency_table(summary: &Summary) -> Option<Table> {
 
 /// Those that were asked for, then the yardstick.
 fn timed(summary: &Summary) -> Vec<Timed<'_>> {
-    let asked = summary.rows.iter().filter_map(|row| Timed::of(row, true));
+    let asked = summary.rows.iter().filter_map(|row| Timed::new(row, true));
     let spins = summary.baselines.iter().filter(|row| {
         row.case.is_plain(SPIN) && !summary.rows.iter().any(|asked| asked.case == row.case)
     });
     asked
-        .chain(spins.filter_map(|row| Timed::of(row, false)))
+        .chain(spins.filter_map(|row| Timed::new(row, false)))
         .collect()
 }
 
@@ -218,11 +218,7 @@ fn listed(rows: &[Timed], text: &str, holds: fn(&Latency) -> bool) -> Option<Str
     let rows = rows
         .iter()
         .filter(|timed| timed.latency().is_some_and(holds));
-    let names: Vec<String> = rows.map(|timed| name(timed.row)).collect();
-    if names.is_empty() {
-        return None;
-    }
-    Some(format!("{text}: {}", few(&names)))
+    note_on(text, rows.map(|timed| name(timed.row)))
 }
 
 /// The option for those that had too little time for their 99th percentile.
@@ -240,7 +236,7 @@ fn until_p99(rows: &[Timed]) -> Option<String> {
         "p99 needs {} calls, --latency={:.0}: {}",
         thousands(calls as f64),
         most.ceil(),
-        few(&names)
+        few(names)
     ))
 }
 
@@ -279,7 +275,7 @@ fn yardstick(rows: &[Timed]) -> Option<String> {
 }
 
 pub fn curves(summary: &Summary) -> Vec<Curve> {
-    let timed = summary.rows.iter().filter_map(|row| Timed::of(row, true));
+    let timed = summary.rows.iter().filter_map(|row| Timed::new(row, true));
     timed.filter_map(curve).collect()
 }
 

@@ -36,7 +36,7 @@ impl Portrait {
         Portrait {
             column: Column::of(label, run, &summary),
             detail: if with_detail {
-                Some(Detail::of(run, summary))
+                Some(Detail::new(run, summary))
             } else {
                 None
             },
@@ -49,8 +49,8 @@ impl Portrait {
 }
 
 impl Detail {
-    fn of(run: &Run, summary: Summary) -> Detail {
-        let calm = Panel::of(run).calm;
+    fn new(run: &Run, summary: Summary) -> Detail {
+        let calm = Panel::new(run).calm;
         let families = families(run, &summary);
         let worthy = families.iter().filter(|family| family.is_worth_a_table());
         Detail {

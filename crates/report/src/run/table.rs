@@ -172,15 +172,9 @@ pub fn first_run_note(summary: &Summary) -> Option<String> {
 
 fn per_thread(summary: &Summary) -> Option<String> {
     let note = "threads=N: ns/op and calls/s are for one thread while the others do the same";
-    if !summary.rows.iter().any(|row| {
-        row.case
-            .params
-            .get(THREADS)
-            .is_some_and(|threads| *threads > 1)
-    }) {
-        return None;
-    }
-    Some(note.to_string())
+    let threads = |row: &Row| row.case.params.get(THREADS).copied();
+    let several = summary.rows.iter().any(|row| threads(row) > Some(1));
+    if several { Some(note.into()) } else { None }
 }
 
 /// `batch=N: a time is that of N requests; each takes 12.3 ns in io.uring_nop batch=8`
@@ -191,13 +185,12 @@ pub fn per_request<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
         Some(format!("{} ns in {}", nanoseconds(ns), row.case))
     }
 
-    let each: Vec<String> = rows.filter_map(each).collect();
+    let each = few(rows.filter_map(each));
     if each.is_empty() {
         return None;
     }
     Some(format!(
-        "{BATCH}=N: a time is that of N requests; each takes {}",
-        few(&each)
+        "{BATCH}=N: a time is that of N requests; each takes {each}"
     ))
 }
 

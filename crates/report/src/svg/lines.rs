@@ -24,7 +24,7 @@ struct Plane {
 }
 
 impl Plane {
-    fn of(lines: &Lines, top: u32) -> Plane {
+    fn new(lines: &Lines, top: u32) -> Plane {
         let y = LogAxis::holding(lines.points().flat_map(|point| with_ends(point.ns)));
         Plane {
             x: lines.axis(),
@@ -51,7 +51,7 @@ pub fn draw(lines: &Lines) -> Drawing {
     let drawn = &lines.series[..lines.series.len().min(SERIES)];
     let names: Vec<String> = drawn.iter().map(|line| line.label.clone()).collect();
     let top = legend(&mut drawing.legend, &names) + 8;
-    let plane = Plane::of(lines, top);
+    let plane = Plane::new(lines, top);
     axes(&mut drawing.plot, lines, &plane);
     drawn
         .iter()

@@ -15,6 +15,7 @@ use analysis::summary::{Row, Summary};
 use document::{Cell, Columns, Table};
 use itertools::Itertools;
 use model::REFERENCE;
+use model::prose::more;
 use std::collections::HashSet;
 
 const MOST_FILES: usize = 6;
@@ -45,42 +46,27 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
     let mut parts = Vec::new();
     if let Some(comparison) = page.comparison {
         let others: Vec<usize> = comparison.others().collect();
-        let line = |column: &usize| {
-            format!(
-                "{}: {}",
-                comparison.label(*column),
+        for column in others.iter().take(MOST_FILES) {
+            let label = comparison.label(*column);
+            parts.push(Part::Lead(format!(
+                "{label}: {}",
                 answer(comparison, *column)
-            )
-        };
-        parts.extend(
-            others
-                .iter()
-                .take(MOST_FILES)
-                .map(|column| Part::Lead(line(column))),
-        );
-        let more = others.len().saturating_sub(MOST_FILES);
-        parts
-            .extend((more > 0).then(|| Part::note(format!("{more} more are in the table below."))));
+            )));
+        }
+        let left_out = others.len().saturating_sub(MOST_FILES);
+        parts.extend(more(left_out, "more are in the table below.").map(Part::note));
     }
     let Some(detail) = page.detail() else {
         return parts;
     };
-    let answer = detail
-        .summary
-        .study
-        .as_ref()
-        .map(|study| flat(&study.answer))
-        .filter(|answer| !answer.is_empty());
-    parts.extend(
-        answer
-            .or_else(|| {
-                page.comparison
-                    .is_none()
-                    .then(|| in_short(&detail.summary))
-                    .filter(|text| !text.is_empty())
-            })
-            .map(Part::Lead),
-    );
+    let study = detail.summary.study.as_ref();
+    let mut answer = study.map_or_else(String::new, |study| flat(&study.answer));
+    if answer.is_empty() && page.comparison.is_none() {
+        answer = in_short(&detail.summary);
+    }
+    if !answer.is_empty() {
+        parts.push(Part::Lead(answer));
+    }
     if page.comparison.is_none() {
         parts.push(Part::table(added(&detail.summary)));
     }

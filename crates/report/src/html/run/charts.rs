@@ -5,6 +5,7 @@ use crate::figure::palette::SERIES;
 use crate::html::page::Part;
 use crate::run::portrait::Detail;
 use crate::run::{figures, latency_figure};
+use model::prose::more;
 
 /// Files whose costs over a parameter and single calls are shown.
 const MOST_FILES: usize = 4;
@@ -14,15 +15,8 @@ const MOST_FIGURES: usize = 8;
 pub fn parts(page: &RunsPage) -> Vec<Part> {
     let others = page.files.len().saturating_sub(1);
     let left_out = |drawn: usize| {
-        let text = format!(
-            "{} more files are in the table and not drawn.",
-            others.saturating_sub(drawn)
-        );
-        if others > drawn {
-            Some(Part::note(text))
-        } else {
-            None
-        }
+        let left_out = others.saturating_sub(drawn);
+        more(left_out, "more files are in the table and not drawn.").map(Part::note)
     };
     let mut parts = Vec::new();
     if let (Some(main), Some(detail)) = (page.main(), page.detail()) {
@@ -62,10 +56,8 @@ pub fn singles(page: &RunsPage) -> Vec<Part> {
         let mut parts = vec![Part::table(table.clone())];
         let drawn = curves.chunks(SERIES).take(MOST_FIGURES);
         parts.extend(drawn.map(|curves| Part::Figure(latency_figure(curves))));
-        let more = curves.len().saturating_sub(MOST_FIGURES * SERIES);
-        parts.extend(
-            (more > 0).then(|| Part::note(format!("{more} more are in the table but not drawn."))),
-        );
+        let left_out = curves.len().saturating_sub(MOST_FIGURES * SERIES);
+        parts.extend(more(left_out, "more are in the table but not drawn.").map(Part::note));
         parts
     })
 }
@@ -78,21 +70,15 @@ fn of_files(page: &RunsPage, of: impl Fn(&Detail) -> Vec<Part>) -> Vec<Part> {
         .filter_map(|file| Some((file.label(), of(file.detail.as_ref()?))))
         .filter(|(_, parts)| !parts.is_empty())
         .collect();
-    let more = known.len().saturating_sub(MOST_FILES);
-    let mut parts: Vec<Part> = known
-        .into_iter()
-        .take(MOST_FILES)
-        .flat_map(|(name, parts)| {
-            (page.files.len() > 1)
-                .then(|| Part::heading(name))
-                .into_iter()
-                .chain(parts)
-        })
-        .collect();
-    parts.extend((more > 0).then(|| {
-        Part::note(format!(
-            "{more} more files have such figures: make a page of each to see them."
-        ))
-    }));
+    let left_out = known.len().saturating_sub(MOST_FILES);
+    let mut parts = Vec::new();
+    for (name, of_file) in known.into_iter().take(MOST_FILES) {
+        if page.files.len() > 1 {
+            parts.push(Part::heading(name));
+        }
+        parts.extend(of_file);
+    }
+    let text = "more files have such figures: make a page of each to see them.";
+    parts.extend(more(left_out, text).map(Part::note));
     parts
 }

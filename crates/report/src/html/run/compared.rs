@@ -67,7 +67,7 @@ fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
     if comparison.columns.len() > SERIES {
         return rows;
     }
-    let (by_case, names) = (by_case(comparison), Names::of(comparison));
+    let (by_case, names) = (by_case(comparison), Names::new(comparison));
     let files = page.files.len();
     for (column, file) in page.files.iter().enumerate() {
         let rows_of = file

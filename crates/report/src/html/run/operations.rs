@@ -173,7 +173,7 @@ fn histogram(one: &Distribution) -> (f64, Markup) {
 }
 
 fn each_run(all: &[Row]) -> Table {
-    fn of(row: &Row) -> usize {
+    fn runs(row: &Row) -> usize {
         row.over_runs
             .as_ref()
             .map_or(0, |over| over.medians_ns.len())
@@ -183,8 +183,8 @@ fn each_run(all: &[Row]) -> Table {
         Cell::known(value, nanoseconds)
     }
 
-    let rows: Vec<&Row> = all.iter().filter(|row| of(row) > 1).collect();
-    let runs = rows.iter().map(|row| of(row)).max().unwrap_or(0);
+    let rows: Vec<&Row> = all.iter().filter(|row| runs(row) > 1).collect();
+    let runs = rows.iter().map(|row| runs(row)).max().unwrap_or(0);
     let mut columns = Columns::of(&rows)
         .left("operation", |row| name(row))
         .right("mean", |row| ns(row.cost().map(|cost| cost.median.0)))
