@@ -22,7 +22,6 @@ pub enum Chart {
     Dots(Dots),
     Distributions(Vec<Distribution>),
     Lines(Lines),
-    Percentiles(Vec<Curve>),
     /// Parts of a whole, in the order of the bar.
     Shares(Vec<Share>),
     Latencies(Vec<Distribution>),
@@ -127,9 +126,11 @@ pub fn heights(samples: impl Iterator<Item = (f64, u64)>, bins: usize) -> Vec<u8
         .collect()
 }
 
+/// Costs over a parameter, or times of single calls by 1 / (1 - share of calls that took no longer).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lines {
-    pub parameter: String,
+    /// `None` for single calls.
+    pub parameter: Option<String>,
     pub series: Vec<Line>,
 }
 
@@ -164,6 +165,8 @@ pub struct Line {
     pub points: Vec<PlotPoint>,
     /// Fixed cost and cost per unit, in nanoseconds.
     pub fitted: Option<(f64, f64)>,
+    /// Without preempted and interrupted calls; empty if they are not known.
+    pub rest: Vec<(f64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -177,15 +180,6 @@ pub fn with_ends(Ranged { value, low_high }: Ranged) -> impl Iterator<Item = f64
     [value]
         .into_iter()
         .chain(low_high.into_iter().flat_map(|(low, high)| [low, high]))
-}
-
-/// Nanoseconds by 1 / (1 - share of calls that took no longer), ascending.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
-    pub label: String,
-    pub all: Vec<(f64, f64)>,
-    /// Without preempted and interrupted calls; empty if they are not known.
-    pub rest: Vec<(f64, f64)>,
 }
 
 /// `90%` for 10.

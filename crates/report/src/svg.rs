@@ -25,7 +25,6 @@ fn draw(figure: &Figure) -> Drawing {
         Chart::Dots(dots) => dots::draw(dots),
         Chart::Distributions(all) => distributions::draw(all),
         Chart::Lines(lines) => lines::draw(lines),
-        Chart::Percentiles(curves) => lines::draw_curves(curves),
         Chart::Shares(shares) => shares::draw(shares),
         Chart::Latencies(rows) => distributions::draw_latencies(rows),
         Chart::Flame(flame) => flame::draw(flame),

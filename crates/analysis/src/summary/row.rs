@@ -44,6 +44,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The baselines that were not asked for.
+    pub fn other_baselines(&self) -> impl Iterator<Item = &Row> {
+        let is_asked = |row: &Row| self.rows.iter().any(|asked| asked.case == row.case);
+        self.baselines.iter().filter(move |row| !is_asked(row))
+    }
+
     /// No CPU of the machine's was measured on.
     pub fn is_counted(&self) -> bool {
         let has = |figure: fn(&Row) -> bool| self.rows.iter().any(figure);
@@ -51,21 +57,14 @@ impl Summary {
     }
 
     pub fn unit(&self, environment: &str) -> Unit {
-        let facts = || {
-            self.environments
-                .iter()
-                .find(|facts| facts.name == environment)
-        };
-        if self
-            .rows
-            .iter()
-            .chain(&self.baselines)
-            .any(|row| row.case.environment == environment && row.instructions().is_some())
-        {
-            Unit::Instructions
-        } else {
-            facts().map_or(Unit::default(), |facts| facts.unit)
+        let mut rows = self.rows.iter().chain(&self.baselines);
+        if rows.any(|row| row.case.environment == environment && row.instructions().is_some()) {
+            return Unit::Instructions;
         }
+        let mut facts = self.environments.iter();
+        facts
+            .find(|facts| facts.name == environment)
+            .map_or(Unit::default(), |facts| facts.unit)
     }
 }
 

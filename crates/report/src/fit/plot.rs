@@ -48,7 +48,7 @@ pub fn plot(family: &Family, width: u16) -> Vec<String> {
         draw(&mut canvas, &path.collect::<Vec<_>>(), mark);
     }
     let mut text = rows(&canvas, &y);
-    text.extend(x_axis(&figure.parameter, &ticks, column, columns));
+    text.extend(x_axis(&family.parameter, &ticks, column, columns));
     text.extend(
         figure
             .series
@@ -169,7 +169,7 @@ pub fn over_parameter(family: &Family) -> Figure {
 
 pub fn lines(family: &Family) -> Lines {
     Lines {
-        parameter: family.parameter.clone(),
+        parameter: Some(family.parameter.clone()),
         series: family.members.iter().map(line).collect(),
     }
 }
@@ -189,5 +189,6 @@ fn line(member: &Member) -> Line {
         label: member.series.label(),
         points: points.collect(),
         fitted: member.line.map(|line| (line.fixed.ns, line.per_unit.ns)),
+        rest: Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use crate::{Cell, Columns, Table};
 use analysis::summary::{Row, Summary};
 use document::{Block, Document};
 use itertools::Itertools;
-use model::{Counters, EVENTS, Host};
+use model::{EVENTS, Host};
 use stats::event_count;
 
 /// A wider interval to either side, as a share, marks a count.
@@ -33,22 +33,15 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
     let rows: Vec<&Row> = summary
         .rows
         .iter()
-        .chain(
-            summary
-                .baselines
-                .iter()
-                .filter(|row| !summary.rows.iter().any(|own| own.case == row.case)),
-        )
+        .chain(summary.other_baselines())
         .collect();
     let mut columns = Columns::of(&rows).left("per iteration", |row| name(row));
     columns = case_fields(columns, |row| &row.case);
-    for event in EVENTS.iter().filter(|event| {
-        counted(&rows).any(|counters| {
-            counters
-                .get(event.name)
-                .is_some_and(|launches| !launches.is_empty())
-        })
-    }) {
+    for event in EVENTS {
+        let is_empty = |row: &&Row| launches(row, event.name).is_none_or(<[f64]>::is_empty);
+        if rows.iter().all(is_empty) {
+            continue;
+        }
         columns = columns
             .right(event.name, |row| cell(row, event.name))
             .field(event.name, |row| value(row, event.name));
@@ -73,12 +66,12 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
         .noted([WHAT])
 }
 
-fn counted<'a>(rows: &'a [&Row]) -> impl Iterator<Item = &'a Counters> {
-    rows.iter().filter_map(|row| row.counters.as_ref())
+fn launches<'a>(row: &'a Row, event: &str) -> Option<&'a [f64]> {
+    row.counters.as_ref()?.get(event).map(Vec::as_slice)
 }
 
 fn value(row: &Row, event: &str) -> Option<f64> {
-    Some(event_count(row.counters.as_ref()?.get(event)?)?.value)
+    Some(event_count(launches(row, event)?)?.value)
 }
 
 fn ipc(row: &Row) -> Option<f64> {
@@ -92,11 +85,7 @@ fn ipc(row: &Row) -> Option<f64> {
 
 /// Has a `~` in front if its interval is wide.
 fn cell(row: &Row, event: &str) -> Cell {
-    let Some(launches) = row
-        .counters
-        .as_ref()
-        .and_then(|counters| counters.get(event))
-    else {
+    let Some(launches) = launches(row, event) else {
         return Cell::default();
     };
     let Some(ranged) = event_count(launches) else {

@@ -1,6 +1,6 @@
 //! The view of single calls: a table of percentiles, and notes on what the slow calls were.
 
-use crate::figure::{Chart, Curve, Figure};
+use crate::figure::{Chart, Figure, Line, Lines, PlotPoint};
 use crate::numbers::{nanoseconds, thousands};
 use crate::run::columns::case_fields;
 use crate::run::names::name;
@@ -10,7 +10,7 @@ use analysis::summary::{LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, Row,
 use document::{Block, Document};
 use model::prose::{few, note_on};
 use model::{EMPTY_LOOP, Nanos, SPIN};
-use stats::FEWEST_BEYOND;
+use stats::{FEWEST_BEYOND, Ranged};
 
 struct Timed<'a> {
     row: &'a Row,
@@ -56,9 +56,8 @@ pub fn latency_table(summary: &Summary) -> Option<Table> {
 /// Those that were asked for, then the yardstick.
 fn timed(summary: &Summary) -> Vec<Timed<'_>> {
     let asked = summary.rows.iter().filter_map(|row| Timed::new(row, true));
-    let spins = summary.baselines.iter().filter(|row| {
-        row.case.is_plain(SPIN) && !summary.rows.iter().any(|asked| asked.case == row.case)
-    });
+    let baselines = summary.other_baselines();
+    let spins = baselines.filter(|row| row.case.is_plain(SPIN));
     asked
         .chain(spins.filter_map(|row| Timed::new(row, false)))
         .collect()
@@ -274,21 +273,29 @@ fn yardstick(rows: &[Timed]) -> Option<String> {
     ))
 }
 
-pub fn curves(summary: &Summary) -> Vec<Curve> {
+pub fn curves(summary: &Summary) -> Vec<Line> {
     let timed = summary.rows.iter().filter_map(|row| Timed::new(row, true));
     timed.filter_map(curve).collect()
 }
 
-fn curve(timed: Timed) -> Option<Curve> {
+fn curve(timed: Timed) -> Option<Line> {
     let latency = timed.latency()?;
-    Some(Curve {
+    let points = latency.curve.iter().map(|(beyond, ns)| PlotPoint {
+        value: *beyond,
+        ns: Ranged {
+            value: *ns,
+            low_high: None,
+        },
+    });
+    Some(Line {
         label: name(timed.row),
-        all: latency.curve.clone(),
+        points: points.collect(),
+        fitted: None,
         rest: latency.rest_curve.clone(),
     })
 }
 
-pub fn figure(curves: &[Curve]) -> Figure {
+pub fn figure(curves: &[Line]) -> Figure {
     let description = format!(
         "Time of single calls over the share of calls that took no longer, of {} operations, both axes logarithmic. \
          Percentiles are in the table of single calls.",
@@ -297,7 +304,10 @@ pub fn figure(curves: &[Curve]) -> Figure {
     Figure {
         title: "Percentiles of single calls".to_string(),
         description,
-        chart: Chart::Percentiles(curves.to_vec()),
+        chart: Chart::Lines(Lines {
+            parameter: None,
+            series: curves.to_vec(),
+        }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a page needs of one run, without its samples, so that many files fit into memory.
 
 use crate::Table;
-use crate::figure::{Curve, Distribution, Figure};
+use crate::figure::{Distribution, Figure, Line};
 use crate::fit::{over_parameter, parameter_table};
 use crate::run::distribution::distribution;
 use crate::run::latency::{curves, latency_table};
@@ -25,7 +25,7 @@ pub struct Detail {
     /// By each parameter with enough values for a table.
     pub parameters: Vec<(Table, Figure)>,
     /// Of single calls, with a curve for each row that has one; `None` if none were timed.
-    pub singles: Option<(Table, Vec<Curve>)>,
+    pub singles: Option<(Table, Vec<Line>)>,
     pub elapsed_s: f64,
     pub budget_s: f64,
 }

@@ -1,11 +1,12 @@
-//! Costs as a function of a parameter: points with their intervals, lines between them, and fitted lines.
+//! Costs as a function of a parameter, or times of single calls over the share of the calls: points with their intervals, lines between
+//! them, and dashed lines.
 
 use super::drawing::{
     Drawing, LINE, MIDDLE, class, duration, legend, line, mark, note, number, percent, words,
 };
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
-use crate::figure::{Curve, Line, Lines, PlotPoint, share_words, shares, with_ends};
+use crate::figure::{Line, Lines, PlotPoint, share_words, shares, with_ends};
 use document::write::markup::{Markup, short};
 use model::parameter_value;
 use stats::Ranged;
@@ -17,30 +18,43 @@ const STEPS: usize = 40;
 
 /// `zero` is where 0 is drawn, which has no logarithm.
 struct Plane {
-    pub x: LogAxis,
-    pub y: LogAxis,
-    pub zero: f64,
-    pub top: u32,
+    x: LogAxis,
+    y: LogAxis,
+    zero: f64,
+    top: u32,
 }
 
 impl Plane {
+    /// Each power of ten of the calls' tail has the same room.
     fn new(lines: &Lines, top: u32) -> Plane {
-        let y = LogAxis::holding(lines.points().flat_map(|point| with_ends(point.ns)));
+        let (x, zero) = match lines.parameter {
+            Some(_) => (lines.axis(), lines.zero()),
+            None => (LogAxis::holding([1.0, most(lines)].into_iter()), 1.0),
+        };
+        let points = lines.points().flat_map(|point| with_ends(point.ns));
+        let rest = lines.series.iter().flat_map(|line| &line.rest);
+        let y = LogAxis::holding(points.chain(rest.map(|(_, ns)| *ns)));
         Plane {
-            x: lines.axis(),
+            x,
             y: y.with_margin(),
-            zero: lines.zero(),
+            zero,
             top,
         }
     }
 
-    pub fn x(&self, value: f64) -> f64 {
+    fn x(&self, value: f64) -> f64 {
         0.02 + 0.96 * self.x.share(value.max(self.zero))
     }
 
-    pub fn y(&self, ns: f64) -> f64 {
+    fn y(&self, ns: f64) -> f64 {
         f64::from(self.top) + f64::from(HEIGHT) * (1.0 - self.y.share(ns))
     }
+}
+
+/// The largest value, at least 10.
+fn most(lines: &Lines) -> f64 {
+    let values = lines.values().filter(|value| value.is_finite());
+    values.fold(10.0, f64::max)
 }
 
 pub fn draw(lines: &Lines) -> Drawing {
@@ -50,20 +64,29 @@ pub fn draw(lines: &Lines) -> Drawing {
     };
     let drawn = &lines.series[..lines.series.len().min(SERIES)];
     let names: Vec<String> = drawn.iter().map(|line| line.label.clone()).collect();
-    let top = legend(&mut drawing.legend, &names) + 8;
+    let mut top = legend(&mut drawing.legend, &names) + 8;
+    if lines.parameter.is_none() {
+        let words = "dashed: without calls that were preempted or interrupted";
+        top += note(&mut drawing.legend, &names, words);
+    }
     let plane = Plane::new(lines, top);
     axes(&mut drawing.plot, lines, &plane);
-    drawn
-        .iter()
-        .enumerate()
-        .for_each(|(i, line)| series(&mut drawing.plot, i, line, &lines.parameter, &plane));
+    for (i, line) in drawn.iter().enumerate() {
+        series(
+            &mut drawing.plot,
+            i,
+            line,
+            lines.parameter.as_deref(),
+            &plane,
+        );
+    }
     Drawing {
         height: top + HEIGHT + 2 * LINE + 4,
         ..drawing
     }
 }
 
-fn times(svg: &mut Markup, plane: &Plane) {
+fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
     for tick in plane.y.ticks(0.09) {
         let y = short(plane.y(tick));
         line(svg, "g", ["0", "100%"], [&y; 2]);
@@ -75,66 +98,61 @@ fn times(svg: &mut Markup, plane: &Plane) {
             &duration(tick),
         );
     }
-}
-
-fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
     let bottom = plane.top + HEIGHT;
-    times(svg, plane);
-    for value in spaced(lines, plane) {
-        let text = parameter_value(&lines.parameter, value as u64);
-        tick(svg, plane, value, bottom, &text);
+    let (name, top, ticks) = match &lines.parameter {
+        Some(parameter) => (parameter.as_str(), bottom, spaced(lines, parameter, plane)),
+        None => ("share of the calls", plane.top, shares(most(lines))),
+    };
+    for (value, text) in ticks {
+        let x = percent(plane.x(value));
+        line(svg, "g", [&x; 2], [top, bottom + 5]);
+        words(svg, MIDDLE, &x, bottom + LINE, &text);
     }
-    axis_name(svg, plane, &lines.parameter);
-}
-
-fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, text: &str) {
-    let (x, bottom) = (percent(plane.x(value)), plane.top + HEIGHT);
-    line(svg, "g", [&x; 2], [top, bottom + 5]);
-    words(svg, MIDDLE, &x, bottom + LINE, text);
-}
-
-fn axis_name(svg: &mut Markup, plane: &Plane, name: &str) {
-    let y = plane.top + HEIGHT + 2 * LINE;
+    let y = bottom + 2 * LINE;
     words(svg, "text-anchor=\"middle\"", "50%", y, name);
 }
 
-/// Those that have room for a label.
-fn spaced(lines: &Lines, plane: &Plane) -> Vec<f64> {
-    let mut kept: Vec<f64> = Vec::new();
+/// The values that have room for a label.
+fn spaced(lines: &Lines, parameter: &str, plane: &Plane) -> Vec<(f64, String)> {
+    let mut kept: Vec<(f64, String)> = Vec::new();
     for value in lines.values() {
-        if kept
-            .last()
-            .is_none_or(|last| plane.x(value) - plane.x(*last) > 0.07)
-        {
-            kept.push(value);
+        let last = kept.last().map(|(last, _)| plane.x(*last));
+        if last.is_none_or(|last| plane.x(value) - last > 0.07) {
+            kept.push((value, parameter_value(parameter, value as u64)));
         }
     }
     kept
 }
 
-fn series(svg: &mut Markup, index: usize, line: &Line, parameter: &str, plane: &Plane) {
+fn series(svg: &mut Markup, index: usize, line: &Line, parameter: Option<&str>, plane: &Plane) {
     if let Some(fitted) = line.fitted {
         draw_fitted(svg, index, line, fitted, plane);
     }
-    let class = format!("line {}", class(index));
+    let class = class(index);
+    path(svg, &format!("fit dashed {class}"), &line.rest, plane);
+    let class = format!("line {class}");
     let places: Vec<(f64, f64)> = line.points.iter().map(|p| (p.value, p.ns.value)).collect();
     path(svg, &class, &places, plane);
-    for place in &line.points {
-        svg.raw("<g>")
-            .element("title", &describe(line, parameter, place));
-        if let Some((low, high)) = place.ns.low_high {
+    let (marked, describe): (_, fn(&Line, &str, &PlotPoint) -> String) = match parameter {
+        Some(_) => (line.points.clone(), describe_cost),
+        None => (powers_of_ten(&line.points), describe_share),
+    };
+    for point in marked {
+        let title = describe(line, parameter.unwrap_or_default(), &point);
+        svg.raw("<g>").element("title", &title);
+        if let Some((low, high)) = point.ns.low_high {
             path(
                 svg,
                 &class,
-                &[(place.value, low), (place.value, high)],
+                &[(point.value, low), (point.value, high)],
                 plane,
             );
         }
         mark(
             svg,
             index,
-            plane.x(place.value),
-            plane.y(place.ns.value),
+            plane.x(point.value),
+            plane.y(point.ns.value),
             "",
         );
         svg.raw("</g>");
@@ -171,7 +189,7 @@ fn draw_fitted(svg: &mut Markup, index: usize, line: &Line, fitted: (f64, f64), 
     }
 }
 
-fn describe(line: &Line, parameter: &str, place: &PlotPoint) -> String {
+fn describe_cost(line: &Line, parameter: &str, place: &PlotPoint) -> String {
     let Ranged { value, low_high } = place.ns;
     let interval = low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
     format!(
@@ -183,95 +201,32 @@ fn describe(line: &Line, parameter: &str, place: &PlotPoint) -> String {
     )
 }
 
-/// Percentiles of single calls over 1 / (1 - share of calls): each power of ten of the tail has the
-/// same room.
-pub fn draw_curves(curves: &[Curve]) -> Drawing {
-    let mut drawing = Drawing {
-        left: LEFT,
-        ..Drawing::default()
-    };
-    let drawn = &curves[..curves.len().min(SERIES)];
-    let names: Vec<String> = drawn.iter().map(|curve| curve.label.clone()).collect();
-    let keyed = legend(&mut drawing.legend, &names);
-    let words = "dashed: without calls that were preempted or interrupted";
-    let (plane, most) = plane(drawn, keyed + note(&mut drawing.legend, &names, words) + 8);
-    curve_axes(&mut drawing.plot, &plane, most);
-    drawn
-        .iter()
-        .enumerate()
-        .for_each(|(i, curve)| draw_curve(&mut drawing.plot, i, curve, &plane));
-    Drawing {
-        height: plane.top + HEIGHT + 2 * LINE + 4,
-        ..drawing
-    }
-}
-
-fn plane(curves: &[Curve], top: u32) -> (Plane, f64) {
-    let points = || {
-        curves
-            .iter()
-            .flat_map(|curve| curve.all.iter().chain(&curve.rest))
-    };
-    let most = points()
-        .map(|(beyond, _)| *beyond)
-        .filter(|beyond| beyond.is_finite())
-        .fold(10.0, f64::max);
-    let x = LogAxis::holding([1.0, most].into_iter());
-    (
-        Plane {
-            x,
-            y: LogAxis::holding(points().map(|(_, ns)| *ns)).with_margin(),
-            zero: 1.0,
-            top,
-        },
-        most,
+fn describe_share(line: &Line, _: &str, place: &PlotPoint) -> String {
+    format!(
+        "{}: {} of the calls took up to {} ns",
+        line.label,
+        share_words(place.value),
+        number(place.ns.value)
     )
 }
 
-fn curve_axes(svg: &mut Markup, plane: &Plane, most: f64) {
-    times(svg, plane);
-    for (beyond, words) in shares(most) {
-        tick(svg, plane, beyond, plane.top, &words);
-    }
-    axis_name(svg, plane, "share of the calls");
-}
-
-fn draw_curve(svg: &mut Markup, index: usize, curve: &Curve, plane: &Plane) {
-    path(svg, &format!("line {}", class(index)), &curve.all, plane);
-    path(
-        svg,
-        &format!("fit dashed {}", class(index)),
-        &curve.rest,
-        plane,
-    );
-    for (beyond, ns) in marked(&curve.all) {
-        let words = format!(
-            "{}: {} of the calls took up to {} ns",
-            curve.label,
-            share_words(beyond),
-            number(ns)
-        );
-        svg.raw("<g>").element("title", &words);
-        mark(svg, index, plane.x(beyond), plane.y(ns), "");
-        svg.raw("</g>");
-    }
-}
-
-fn marked(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+/// The times of 90%, 99% and so on of the calls, and that of the last.
+fn powers_of_ten(points: &[PlotPoint]) -> Vec<PlotPoint> {
     let Some(last) = points.last() else {
         return Vec::new();
     };
-    let at = |beyond: f64| {
-        points
-            .iter()
-            .rev()
-            .find(|(x, _)| *x <= beyond * 1.001)
-            .map(|(_, ns)| (beyond, *ns))
-    };
-    shares(last.0)
-        .into_iter()
-        .skip(1)
-        .filter_map(|(beyond, _)| at(beyond))
-        .chain(std::iter::once(*last))
-        .collect()
+    let mut marked = Vec::new();
+    for (beyond, _) in shares(last.value).into_iter().skip(1) {
+        let mut points = points.iter().rev();
+        marked.extend(
+            points
+                .find(|point| point.value <= beyond * 1.001)
+                .map(|point| PlotPoint {
+                    value: beyond,
+                    ..*point
+                }),
+        );
+    }
+    marked.push(*last);
+    marked
 }
