@@ -139,14 +139,10 @@ fn known_parameters(subjects: &[Subject]) -> String {
 pub(super) fn cases(subject: &Subject, choices: &Choices) -> Vec<Planned> {
     let mut combinations = vec![BTreeMap::new()];
     for setting in choices.settings.iter().filter(|s| has(subject, &s.name)) {
-        let with = |params: &BTreeMap<String, u64>, value: &u64| {
-            let mut params = params.clone();
-            params.insert(setting.name.clone(), *value);
-            params
-        };
         combinations = combinations
             .iter()
-            .flat_map(|p| setting.values.iter().map(move |v| with(p, v)))
+            .cartesian_product(&setting.values)
+            .map(|(params, value)| with_param(params, &setting.name, *value))
             .collect();
     }
     combinations
@@ -154,6 +150,12 @@ pub(super) fn cases(subject: &Subject, choices: &Choices) -> Vec<Planned> {
         .map(|params| plan(subject, params))
         .flat_map(|planned| in_environments(planned, choices))
         .collect()
+}
+
+fn with_param(params: &BTreeMap<String, u64>, name: &str, value: u64) -> BTreeMap<String, u64> {
+    let mut params = params.clone();
+    params.insert(name.to_string(), value);
+    params
 }
 
 fn plan(subject: &Subject, params: BTreeMap<String, u64>) -> Planned {
@@ -309,21 +311,16 @@ pub fn add_cold_cases(
 }
 
 fn with_cold(planned: Planned, sizes: &[u64]) -> Vec<Planned> {
-    let sizes = if planned.role == Role::Asked {
-        sizes
-    } else {
-        &[]
-    };
-    let cold = |bytes: &u64| {
-        let mut params = planned.case.params.clone();
-        params.insert(COLD.to_string(), *bytes);
-        planned.with_case(Case {
-            params,
-            ..planned.case.clone()
-        })
-    };
-    let cold: Vec<Planned> = sizes.iter().map(cold).collect();
-    std::iter::once(planned).chain(cold).collect()
+    let mut all = vec![planned.clone()];
+    if planned.role == Role::Asked {
+        all.extend(sizes.iter().map(|bytes| {
+            planned.with_case(Case {
+                params: with_param(&planned.case.params, COLD, *bytes),
+                ..planned.case.clone()
+            })
+        }));
+    }
+    all
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use super::sources::{Source, Suites};
 use crate::runner::{Interrupt, digest, on_path};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -270,19 +270,11 @@ impl Apt {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            let why = if self.interrupt.is_set() {
-                Some(anyhow!("interrupted"))
-            } else {
-                if Instant::now() > deadline {
-                    Some(anyhow!("not finished after {} s", LONGEST.as_secs()))
-                } else {
-                    None
-                }
-            };
-            if let Some(why) = why {
+            if self.interrupt.is_set() || Instant::now() > deadline {
                 kill_group(child.id());
                 child.wait()?;
-                return Err(why);
+                ensure!(!self.interrupt.is_set(), "interrupted");
+                bail!("not finished after {} s", LONGEST.as_secs());
             }
             thread::sleep(PAUSE);
         }
