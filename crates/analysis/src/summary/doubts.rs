@@ -25,11 +25,10 @@ pub fn doubts(
     estimate: &Estimate,
     precision_percent: f64,
 ) -> Vec<Warning> {
-    let mut doubts: Vec<Warning> = m
-        .history
-        .then_some(Warning::DependsOnHistory)
-        .into_iter()
-        .collect();
+    let mut doubts = Vec::new();
+    if m.history {
+        doubts.push(Warning::DependsOnHistory);
+    }
     match estimate.half_width_percent() {
         None if estimate.interval.is_none() => doubts.push(Warning::TooFewBlocks {
             blocks: estimate.blocks,
@@ -43,12 +42,13 @@ pub fn doubts(
         _ => {}
     }
     let share = left_out(m);
-    let left_out = if m.switches {
-        Warning::WaitedForCpu { share }
-    } else {
-        Warning::Preempted { share }
-    };
-    doubts.extend((share > PREEMPTED).then_some(left_out));
+    if share > PREEMPTED {
+        doubts.push(if m.switches {
+            Warning::WaitedForCpu { share }
+        } else {
+            Warning::Preempted { share }
+        });
+    }
     doubts.extend(lost_cpu(m, language).map(|share| Warning::LostCpu { share }));
     doubts
 }

@@ -104,12 +104,10 @@ impl<'a> Panel<'a> {
 
     /// Geometric mean of the members' costs in nanoseconds; `None` with too few members.
     pub fn mean_ns(&self) -> Option<f64> {
-        let costs = &self.costs_ns;
-        if costs.len() >= FEWEST_MEMBERS {
-            stats::geometric_mean(costs.values().copied())
-        } else {
-            None
+        if self.costs_ns.len() < FEWEST_MEMBERS {
+            return None;
         }
+        stats::geometric_mean(self.costs_ns.values().copied())
     }
 
     /// For cases in user mode one member that the clock alone moves: others there have two costs, by where their code lies.
@@ -142,31 +140,23 @@ const NATIVE: &str = "native";
 
 /// One for all members: the native one if the run has it, else that of the first.
 fn environment(run: &Run) -> &str {
-    let of = || {
-        run.records
-            .iter()
-            .filter(|r| r.outcome.counted().is_none())
-            .filter(|r| r.case.is_in_panel())
-            .map(|r| r.case.environment.as_str())
-    };
-    of().find(|own| *own == NATIVE)
-        .or(of().next())
-        .unwrap_or(NATIVE)
+    let members = run.records.iter();
+    let members = members.filter(|r| r.outcome.counted().is_none() && r.case.is_in_panel());
+    let mut environments = members.map(|r| r.case.environment.as_str());
+    let first = environments.clone().next();
+    let native = environments.find(|name| *name == NATIVE);
+    native.or(first).unwrap_or(NATIVE)
 }
 
 /// `None` with too few members.
 pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
-    let learned_from_runs = if run.host.run_scatter_percent.is_some() {
-        run.host.run_scatter_runs
-    } else {
-        None
-    };
+    let host = &run.host;
     Some(MachineSpeed {
         panel_ns: panel.mean_ns()?,
         members: panel.members.len(),
         undisturbed_percent: 100.0 * panel.calm.share()?,
         between_runs_percent: 100.0 * run_deviation(run).sd,
-        learned_from_runs,
+        learned_from_runs: host.run_scatter_percent.and(host.run_scatter_runs),
     })
 }
 

@@ -55,6 +55,19 @@ impl Sort {
             Sort::P99 => "p99 us",
         }
     }
+
+    /// What is not known comes last.
+    fn value(self, row: &Row) -> f64 {
+        let value = match self {
+            Sort::Calls => Some(row.calls_per_s),
+            Sort::Errors => Some(row.errors_per_s),
+            Sort::Cpu => row.on_cpu_share,
+            Sort::Blocked => row.blocked_threads,
+            Sort::Mean => row.mean_ns,
+            Sort::P99 => row.p99_ns,
+        };
+        value.unwrap_or(-1.0)
+    }
 }
 
 const SORTS_OF_SAMPLES: [Sort; 2] = [Sort::Cpu, Sort::Blocked];
@@ -116,18 +129,15 @@ impl View {
     }
 
     pub fn focus(&self) -> Focus {
-        let of = |name: fn(&Row) -> Option<String>| self.entered.iter().find_map(name);
-        Focus {
-            process: self.entered.iter().find_map(Row::who),
-            cgroup: of(|row| {
-                if row.process.is_none() {
-                    row.cgroup.clone()
-                } else {
-                    None
-                }
-            }),
-            call: of(|row| row.call.clone()),
+        let mut focus = Focus::default();
+        for row in &self.entered {
+            focus.process = focus.process.or(row.who());
+            if row.process.is_none() {
+                focus.cgroup = focus.cgroup.or(row.cgroup.clone());
+            }
+            focus.call = focus.call.or(row.call.clone());
         }
+        focus
     }
 
     /// Those of a process are calls, those of a call are classes.
@@ -145,16 +155,7 @@ impl View {
         rows.retain(|row| {
             (wanted.is_empty() || row.contains(&wanted)) && !(self.hides_idle && row.is_idle())
         });
-        let value = |row: &Row| match self.sort {
-            Sort::Calls => Some(row.calls_per_s),
-            Sort::Errors => Some(row.errors_per_s),
-            Sort::Cpu => row.on_cpu_share,
-            Sort::Blocked => row.blocked_threads,
-            Sort::Mean => row.mean_ns,
-            Sort::P99 => row.p99_ns,
-        };
-        let value = |row: &Row| value(row).unwrap_or(-1.0);
-        rows.sort_by(|a, b| value(b).total_cmp(&value(a)));
+        rows.sort_by(|a, b| self.sort.value(b).total_cmp(&self.sort.value(a)));
         if self.is_reversed {
             rows.reverse();
         }

@@ -29,6 +29,16 @@ pub enum Look {
     Selected,
 }
 
+impl Look {
+    fn new(is_marked: bool, style: Style) -> Look {
+        if is_marked {
+            Look::Selected
+        } else {
+            Look::Cell(style)
+        }
+    }
+}
+
 pub type Span = (String, Look);
 
 const PLAIN: Look = Look::Cell(Style::Plain);
@@ -51,13 +61,7 @@ pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
         screen.inside.as_ref()
     };
     match inside {
-        None => lines.extend(part(
-            screen.table,
-            Some(screen.selected),
-            screen.sorted,
-            width,
-            room,
-        )),
+        None => lines.extend(main(screen, width, room)),
         Some((title, table)) => {
             let right = width * 2 / 5;
             let left = width - right - BETWEEN.len();
@@ -66,13 +70,7 @@ pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
                 (" ".repeat(left + BETWEEN.len()), PLAIN),
                 (clean::cut(&clean::line(title), right), PLAIN),
             ]);
-            let left = part(
-                screen.table,
-                Some(screen.selected),
-                screen.sorted,
-                left,
-                room,
-            );
+            let left = main(screen, left, room);
             let right = part(table, None, screen.sorted, right, room);
             lines.extend(left.into_iter().zip(right).map(|(left, right)| {
                 left.into_iter()
@@ -89,6 +87,11 @@ pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
         &screen.state
     }));
     lines
+}
+
+fn main(screen: &Screen, width: usize, height: usize) -> Vec<Vec<Span>> {
+    let selected = Some(screen.selected);
+    part(screen.table, selected, screen.sorted, width, height)
 }
 
 /// Titles, and rows around the marked one, filled to the whole width.
@@ -113,17 +116,12 @@ fn part(
         .saturating_sub(room)
         .min(table.rows().len().saturating_sub(room));
     for (at, row) in table.rows().iter().enumerate().skip(first).take(room) {
-        let look = |style| {
-            if marked == Some(at) {
-                Look::Selected
-            } else {
-                Look::Cell(style)
-            }
-        };
+        let is_marked = marked == Some(at);
         let cells = row
             .iter()
-            .map(|cell| (cell.text.as_str(), look(cell.style)));
-        lines.push(cut(line(&table, &widths, cells), width, look(Style::Plain)));
+            .map(|cell| (cell.text.as_str(), Look::new(is_marked, cell.style)));
+        let rest = Look::new(is_marked, Style::Plain);
+        lines.push(cut(line(&table, &widths, cells), width, rest));
     }
     lines.resize(height, cut(Vec::new(), width, PLAIN));
     lines
@@ -141,19 +139,13 @@ fn title(title: &str, order: (&str, bool)) -> String {
 }
 
 fn widths(table: &Table, titles: &[String]) -> Vec<usize> {
-    let of = |i: usize| {
-        table
-            .rows()
-            .iter()
-            .map(|row| row[i].text.chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    titles
-        .iter()
-        .enumerate()
-        .map(|(i, title)| of(i).max(title.chars().count()))
-        .collect()
+    let mut widths: Vec<usize> = titles.iter().map(|title| title.chars().count()).collect();
+    for row in table.rows() {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.text.chars().count());
+        }
+    }
+    widths
 }
 
 fn line<'a>(

@@ -151,16 +151,11 @@ fn sum(rates: &Rates) -> String {
 }
 
 fn cost(rates: &Rates) -> String {
-    let sampled = rates
-        .total
-        .samples
-        .map(|_| "samples take less than 1%".to_string());
-    let known = rates
-        .tax_share
-        .map(|tax| format!("tracing adds {}% of a CPU", percent(100.0 * tax)));
-    let tax = sampled
-        .or(known)
-        .unwrap_or_else(|| "tracing adds an unknown time".to_string());
+    let tax = match (rates.total.samples, rates.tax_share) {
+        (Some(_), _) => "samples take less than 1%".to_string(),
+        (None, Some(tax)) => format!("tracing adds {}% of a CPU", percent(100.0 * tax)),
+        (None, None) => "tracing adds an unknown time".to_string(),
+    };
     let (interval, own) = (
         rates.interval_ns as f64 / 1e9,
         percent(100.0 * rates.own_share),
