@@ -7,7 +7,6 @@ use analysis::summary::Summary;
 use itertools::Itertools;
 use model::{Case, Combination, Scale, word};
 use stats::Ranged;
-use std::collections::BTreeSet;
 
 pub struct Scaled<'a> {
     common: Option<&'a Scale>,
@@ -16,22 +15,13 @@ pub struct Scaled<'a> {
 impl<'a> Scaled<'a> {
     pub fn new(summary: &'a Summary) -> Option<Scaled<'a>> {
         let study = summary.study.as_ref()?;
-        let scales: Vec<Option<&Scale>> = summary
-            .rows
-            .iter()
-            .map(|row| study.scale(row.case.label()))
-            .collect();
-        let kinds: BTreeSet<_> = scales
-            .iter()
-            .flatten()
-            .map(|scale| (scale.calls, &scale.unit))
-            .collect();
-        let common = if kinds.len() == 1 {
-            scales.iter().flatten().next().copied()
-        } else {
-            None
-        };
-        (!kinds.is_empty()).then_some(Scaled { common })
+        let rows = summary.rows.iter();
+        let mut scales = rows.filter_map(|row| study.scale(row.case.label()));
+        let first = scales.next()?;
+        let is_common =
+            scales.all(|scale| (scale.calls, &scale.unit) == (first.calls, &first.unit));
+        let common = if is_common { Some(first) } else { None };
+        Some(Scaled { common })
     }
 
     /// `s per 67,108,864`, or `scaled` if the scales differ.
@@ -46,21 +36,11 @@ impl<'a> Scaled<'a> {
             return Cell::default();
         };
         let time = scale.time(time.value);
-        match self.common {
-            Some(_) => Cell::number(three_figures(time), time),
-            None => {
-                let text = format!(
-                    "{} {} per {}",
-                    three_figures(time),
-                    scale.unit,
-                    thousands(scale.calls as f64)
-                );
-                Cell {
-                    text,
-                    ..Cell::number("", time)
-                }
-            }
+        let mut text = three_figures(time);
+        if self.common.is_none() {
+            text += &format!(" {} per {}", scale.unit, thousands(scale.calls as f64));
         }
+        Cell::number(text, time)
     }
 }
 

@@ -33,32 +33,25 @@ pub fn started(unix_s: u64) -> Option<String> {
 
 type Fact<T> = (&'static str, fn(&T) -> Option<String>);
 
-const OF_RUN: [Fact<Portrait>; 7] = [
+const OF_RUN: [Fact<Portrait>; 8] = [
     ("labels", |p| conditions::labels(&p.column.info.labels)),
     ("measured by", |p| Some(measured_by(&p.column.info))),
     ("at", |p| started(p.column.info.started_unix_s)),
     ("took", |p| {
-        p.detail.as_ref().map(|d| {
-            format!(
-                "{} s of {} s",
-                three_figures(d.elapsed_s),
-                three_figures(d.budget_s)
-            )
-        })
+        let detail = p.detail.as_ref()?;
+        let [took, of] = [detail.elapsed_s, detail.budget_s].map(three_figures);
+        Some(format!("{took} s of {of} s"))
     }),
-    ("runs", |p| {
-        Some(p.column.info.runs)
-            .filter(|runs| *runs > 1)
-            .map(|runs| runs.to_string())
+    ("runs", |p| match p.column.info.runs {
+        0 | 1 => None,
+        runs => Some(runs.to_string()),
     }),
-    ("target precision", |p| {
-        if p.column.info.source.is_none() {
-            Some(format!("{}%", p.column.info.precision_percent))
-        } else {
-            None
-        }
+    ("target precision", |p| match p.column.info.source {
+        Some(_) => None,
+        None => Some(format!("{}%", p.column.info.precision_percent)),
     }),
     ("note", |p| filled(&p.column.info.source.as_ref()?.note)),
+    ("probe compiler", |p| filled(&p.column.info.tool.compiler)),
 ];
 
 const OF_PROFILE: [Fact<Profile>; 8] = [
@@ -138,11 +131,7 @@ fn filled(text: &str) -> Option<String> {
 }
 
 fn on_off(on: bool) -> String {
-    if on {
-        "on".to_string()
-    } else {
-        "off".to_string()
-    }
+    if on { "on" } else { "off" }.to_string()
 }
 
 fn measured_by(info: &ColumnInfo) -> String {
@@ -176,13 +165,8 @@ pub fn of_runs(files: &[Portrait]) -> Table {
             None
         }
     });
-    let compilers = files
-        .iter()
-        .map(|file| filled(&file.column.info.tool.compiler))
-        .collect();
     let all = [
         rows(&OF_RUN, files.iter().map(Some)),
-        vec![("probe compiler", compilers)],
         rows(&OF_HOST, hosts),
         rows(&OF_TIMES, timed),
     ];
@@ -194,11 +178,11 @@ pub fn of_runs(files: &[Portrait]) -> Table {
 }
 
 pub fn of_profile(profile: &Profile) -> Table {
-    let host = || std::iter::once(Some(&profile.host));
+    let host = std::iter::once(Some(&profile.host));
     let all = [
         rows(&OF_PROFILE, std::iter::once(Some(profile))),
-        rows(&OF_HOST, host()),
-        rows(&OF_TIMES, host()),
+        rows(&OF_HOST, host.clone()),
+        rows(&OF_TIMES, host),
     ];
     table(
         "What is known of the machine and the trace",

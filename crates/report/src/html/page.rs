@@ -9,6 +9,7 @@ use document::write::html::{self as blocks, Drawings};
 use document::write::markup::{Markup, cut};
 use document::{Block, Table};
 use itertools::Itertools;
+use model::prose::more;
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page.css");
@@ -190,13 +191,13 @@ fn warnings(html: &mut Markup, lines: &[String]) {
         return;
     }
     html.raw("<aside aria-label=\"Warnings\"><b class=\"warn\">Before you read the results</b>");
-    let (first, more) = lines.split_at(lines.len().min(MOST_WARNINGS));
+    let (first, others) = lines.split_at(lines.len().min(MOST_WARNINGS));
     blocks::notes(html, first);
-    if !more.is_empty() {
+    if let Some(summary) = more(others.len(), "more warnings") {
         html.raw("<details><summary>")
-            .text(&format!("{} more warnings", more.len()))
+            .text(&summary)
             .raw("</summary>");
-        blocks::notes(html, more);
+        blocks::notes(html, others);
         html.raw("</details>");
     }
     html.raw("</aside>");

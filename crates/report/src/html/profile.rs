@@ -95,16 +95,11 @@ fn time(profile: &Profile) -> Vec<Part> {
     let threads = attribution.threads.as_ref();
     let threads =
         threads.map(|ledger| ledger_table(profile, &notes::title(profile), &attribution, ledger));
-    let by_wall = if threads.is_none() || !profile.is_service() {
-        Some(time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure))
-    } else {
-        None
-    };
-    let mut parts: Vec<Part> = threads
-        .map(Part::table)
-        .into_iter()
-        .chain(by_wall)
-        .collect();
+    let by_wall = threads.is_none() || !profile.is_service();
+    let mut parts: Vec<Part> = threads.map(Part::table).into_iter().collect();
+    if by_wall {
+        parts.push(time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure));
+    }
     let advice = advice_lines(profile);
     if !advice.is_empty() {
         parts.push(Part::heading("What could be saved"));
@@ -130,21 +125,14 @@ fn calls(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
         (profile.all_calls().failures() > 0, By::Error, "By error"),
         (!profile.sections.is_empty(), By::Section, "By section"),
     ];
-    let by_call = by_call(profile, latencies);
-    std::iter::once(by_call)
-        .chain(
-            other
-                .into_iter()
-                .filter(|(is_there, ..)| *is_there)
-                .map(|(_, by, title)| {
-                    Part::Folded(
-                        title.to_string(),
-                        false,
-                        vec![Part::table(table_by(profile, by, title))],
-                    )
-                }),
-        )
-        .collect()
+    let mut parts = vec![by_call(profile, latencies)];
+    for (is_there, by, title) in other {
+        if is_there {
+            let table = Part::table(table_by(profile, by, title));
+            parts.push(Part::Folded(title.to_string(), false, vec![table]));
+        }
+    }
+    parts
 }
 
 /// Has the notes on its rows only: those on the profile stand above.

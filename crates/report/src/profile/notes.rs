@@ -2,7 +2,7 @@
 
 use crate::numbers::{TimeUnit, counted, duration, percent, size, thousands, three_figures};
 use itertools::Itertools;
-use model::prose::some;
+use model::prose::{more, some};
 use model::{By, CallCount, Ending, Profile};
 
 pub fn title(profile: &Profile) -> String {
@@ -41,42 +41,29 @@ pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
         let bias = "For calls shorter than a microsecond, up to a third of the share is attributed to user mode; without '--sampled' they are timed.";
         return vec![note.to_string(), bias.to_string()];
     }
-    let dropped = if matches!(by, By::Path | By::Descriptor) {
-        dropped(profile)
-    } else {
-        None
-    };
+    let mut notes = Vec::new();
+    if matches!(by, By::Path | By::Descriptor) {
+        notes.extend(dropped(profile));
+    }
     let over = profile
         .all_calls()
         .elapsed_ns()
         .zip(profile.usage.wall_ns)
         .is_some_and(|(all, wall)| all > wall && by != By::Error);
-    let over = if over {
-        Some("% wall: time between entry and return, summed over threads; above 100, several were in calls at once."
-            .to_string())
-    } else {
-        None
-    };
-    dropped.into_iter().chain(over).collect()
+    if over {
+        notes.push("% wall: time between entry and return, summed over threads; above 100, several were in calls at once.".to_string());
+    }
+    notes
 }
 
 pub fn notes(profile: &Profile) -> Vec<String> {
     let mut notes = accounting(profile);
     notes.extend(ranges(profile));
     notes.extend(sampled(profile));
-    let warnings = profile
-        .warnings
-        .iter()
-        .chain(&doubts(profile))
-        .map(|text| format!("Warning: {text}"))
-        .collect();
-    notes.extend(
-        [
-            incomplete(profile).into_iter().collect::<Vec<_>>(),
-            warnings,
-        ]
-        .concat(),
-    );
+    notes.extend(incomplete(profile));
+    let doubts = doubts(profile);
+    let warnings = profile.warnings.iter().chain(&doubts);
+    notes.extend(warnings.map(|text| format!("Warning: {text}")));
     notes
 }
 
@@ -157,6 +144,9 @@ const MOST_PATHS: usize = 12;
 
 /// Who started whom, unless one process did everything: `make > sh x3: 1,204 calls (31%)`.
 pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
+    if profile.tree.len() < 2 {
+        return Vec::new();
+    }
     let mut calls: Vec<u64> = profile.tree.iter().map(|path| path.calls).collect();
     let all: u64 = calls.iter().sum();
     calls.sort_unstable_by(|a, b| b.cmp(a));
@@ -166,15 +156,9 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
         .iter()
         .filter(|path| path.calls >= least)
         .take(most);
-    let more = profile.tree.len().saturating_sub(most);
-    let more = if more > 0 {
-        Some(format!(
-            "Processes: {more} more, with fewer calls, are in the profile."
-        ))
-    } else {
-        None
-    };
-    let lines = shown
+    let left_out = profile.tree.len().saturating_sub(most);
+    let left_out = more(left_out, "more, with fewer calls, are in the profile.");
+    shown
         .map(|path| {
             let times = if path.processes > 1 {
                 format!(" x{}", thousands(path.processes as f64))
@@ -188,13 +172,8 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
                 counted(path.calls, "call")
             )
         })
-        .chain(more)
-        .collect();
-    if profile.tree.len() > 1 {
-        lines
-    } else {
-        Vec::new()
-    }
+        .chain(left_out.map(|text| format!("Processes: {text}")))
+        .collect()
 }
 
 /// `make > .. > sh > cc > cc1`
@@ -315,22 +294,21 @@ pub fn mean(profile: &Profile) -> &'static str {
 
 /// Older tracers saw no wake-ups.
 fn unwoken(profile: &Profile) -> Option<String> {
-    let note =
-        "Blocked time includes the wait for a CPU after the wake-up: an older version traced this.";
     if !profile.all_calls().is_blocked_until_it_ran() {
         return None;
     }
-    Some(note.to_string())
+    Some(
+        "Blocked time includes the wait for a CPU after the wake-up: an older version traced this."
+            .to_string(),
+    )
 }
 
 fn incomplete(profile: &Profile) -> Option<String> {
-    lost_events(profile.tracer.lost).or_else(|| {
-        if profile.complete {
-            None
-        } else {
-            Some("INCOMPLETE: tracing ended before the workload did.".to_string())
-        }
-    })
+    let ended = "INCOMPLETE: tracing ended before the workload did.";
+    match lost_events(profile.tracer.lost) {
+        None if !profile.complete => Some(ended.to_string()),
+        lost => lost,
+    }
 }
 
 pub fn lost_events(lost: u64) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The sections that a program marked, one row each, per iteration.
 
-use crate::numbers::{significant, thousands};
+use crate::numbers::{in_seconds, significant, thousands};
 use crate::profile::notes;
 use crate::{Columns, Records, Table};
 use itertools::Itertools;
@@ -85,10 +85,6 @@ fn rate(section: &Section, count: u64) -> String {
 
 /// Of each section, call and class, over all iterations; one line for a section without calls.
 fn records(lines: &[(&Section, &CallCount)]) -> Records {
-    fn seconds(ns: Option<u64>) -> Option<f64> {
-        ns.map(|ns| ns as f64 / 1e9)
-    }
-
     Columns::of(lines)
         .field("section", |(section, _)| &section.name)
         .field("iterations", |(section, _)| section.iterations)
@@ -101,7 +97,7 @@ fn records(lines: &[(&Section, &CallCount)]) -> Records {
         .field("calls", |(_, count)| count.calls)
         .field("errors", |(_, count)| count.failures())
         .field("bytes", |(_, count)| count.bytes)
-        .field("on_cpu_s", |(_, count)| seconds(count.on_cpu_ns))
-        .field("blocked_s", |(_, count)| seconds(count.blocked_ns))
+        .field("on_cpu_s", |(_, count)| in_seconds(count.on_cpu_ns))
+        .field("blocked_s", |(_, count)| in_seconds(count.blocked_ns))
         .records()
 }

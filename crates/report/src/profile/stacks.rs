@@ -3,7 +3,7 @@
 
 use crate::figure::tree::Tree;
 use crate::figure::{Chart, Figure, FrameKind};
-use crate::numbers::{counted, duration};
+use crate::numbers::{counted, duration, in_seconds};
 use crate::{Columns, Table};
 use document::{Block, Document};
 use itertools::Itertools;
@@ -74,10 +74,6 @@ fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
 }
 
 fn stack_table(profile: &Profile) -> Table {
-    fn s(ns: Option<u64>) -> Option<f64> {
-        ns.map(|ns| ns as f64 / 1e9)
-    }
-
     fn text(s: f64) -> String {
         format!("{s:.4}")
     }
@@ -89,8 +85,12 @@ fn stack_table(profile: &Profile) -> Table {
         .field("frames", |stack| stack.frames.join(";"))
         .same("call", |stack| &stack.call)
         .counts("calls", "calls", |stack| stack.calls)
-        .numbers("on CPU s", "on_cpu_s", text, |stack| s(stack.on_cpu_ns))
-        .numbers("blocked s", "blocked_s", text, |stack| s(stack.blocked_ns));
+        .numbers("on CPU s", "on_cpu_s", text, |stack| {
+            in_seconds(stack.on_cpu_ns)
+        })
+        .numbers("blocked s", "blocked_s", text, |stack| {
+            in_seconds(stack.blocked_ns)
+        });
     columns
         .table()
         .noted(profile.stacks.is_empty().then_some(NONE))

@@ -1,7 +1,7 @@
 //! A profile as a table: like `strace -c`, but with separate times on the CPU and blocked,
 //! quantiles, and the kernel's own accounting below.
 
-use crate::numbers::{TimeUnit, significant, thousands};
+use crate::numbers::{TimeUnit, in_seconds, significant, thousands};
 use crate::profile::latency::Latency;
 use crate::profile::notes;
 use crate::profile::sections::sections_table;
@@ -150,10 +150,6 @@ fn shares(columns: TotalColumns<'_>, all: u64) -> TotalColumns<'_> {
 }
 
 fn states<'r>(columns: TotalColumns<'r>, all: &CallCount, shown: bool) -> TotalColumns<'r> {
-    fn seconds(ns: Option<u64>) -> Option<f64> {
-        ns.map(|ns| ns as f64 / 1e9)
-    }
-
     let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns]
         .into_iter()
         .flatten()
@@ -161,7 +157,7 @@ fn states<'r>(columns: TotalColumns<'r>, all: &CallCount, shown: bool) -> TotalC
         .unwrap_or(0);
     let unit = TimeUnit::of(largest as f64 / 1e9);
     let time = |count: &CallCount, ns| {
-        Cell::known_unless(count.is_untimed(), seconds(ns), |seconds| {
+        Cell::known_unless(count.is_untimed(), in_seconds(ns), |seconds| {
             unit.text(seconds)
         })
     };
@@ -173,18 +169,18 @@ fn states<'r>(columns: TotalColumns<'r>, all: &CallCount, shown: bool) -> TotalC
     columns
         .right(&unit.title("on CPU"), |t| time(&t.count, t.count.on_cpu_ns))
         .shown_if(shown && all.on_cpu_ns.is_some())
-        .field("on_cpu_s", |t| seconds(t.count.on_cpu_ns))
+        .field("on_cpu_s", |t| in_seconds(t.count.on_cpu_ns))
         .right(&unit.title("runnable"), |t| {
             time(&t.count, t.count.runnable_ns)
         })
         .expendable(if waited { 2 } else { 6 })
         .shown_if(shown && all.runnable_ns.is_some())
-        .field("runnable_s", |t| seconds(t.count.runnable_ns))
+        .field("runnable_s", |t| in_seconds(t.count.runnable_ns))
         .right(&unit.title("blocked"), |t| {
             time(&t.count, t.count.blocked_ns)
         })
         .shown_if(shown && all.blocked_ns.is_some())
-        .field("blocked_s", |t| seconds(t.count.blocked_ns))
+        .field("blocked_s", |t| in_seconds(t.count.blocked_ns))
 }
 
 fn each<'r>(

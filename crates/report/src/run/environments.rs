@@ -117,18 +117,14 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
 /// Environments are rows if there are more of them than cases. Each table has the figures of one
 /// unit.
 pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
-    let (groups, places) = (by_case_or_name(lines), places(summary));
-    let units = [Unit::Nanoseconds, Unit::Instructions].map(|unit| -> Vec<EnvironmentColumns> {
-        let places = places.iter().filter(|place| place.unit == unit);
-        places.copied().collect()
-    });
-    let units: Vec<_> = units.iter().filter(|places| !places.is_empty()).collect();
-    let last = units.len() - 1;
+    let (groups, mut places) = (by_case_or_name(lines), places(summary));
+    places.sort_by_key(|place| place.unit);
+    let units: Vec<&[EnvironmentColumns]> = places.chunk_by(|a, b| a.unit == b.unit).collect();
     let tables = units.iter().enumerate().flat_map(|(i, places)| {
         if groups.len() < places.len() {
             by_environment(&groups, places, width)
         } else {
-            by_case(&groups, places, i == last, width)
+            by_case(&groups, places, i + 1 == units.len(), width)
         }
     });
     tables.collect()
@@ -267,35 +263,24 @@ fn precision(line: &Line) -> Cell {
 
 /// Once if they are the same in all environments.
 fn entries_cell(group: &Group) -> Cell {
-    let counted: Vec<&&Line> = group
-        .iter()
-        .filter(|line| line.failure().is_none())
-        .collect();
-    let proven: Vec<_> = counted.iter().filter(|line| line.is_proven()).collect();
+    let counted = || group.iter().filter(|line| line.failure().is_none());
+    let proven = counted().filter(|line| line.is_proven());
     // Processes of one iteration may run in either order.
-    let first_alike = |entries: &str| {
-        let mut texts = proven.iter().map(|line| line.entries.text.as_str());
-        texts.find(|text| in_any_order(text) == in_any_order(entries))
-    };
-    let places = grouped(
-        proven
-            .iter()
-            .filter_map(|line| Some((first_alike(&line.entries.text)?, line.environment))),
-    );
-    let unproven = counted.iter().any(|line| !line.is_proven());
-    match counted.first() {
+    let places = grouped(proven.map(|line| (in_any_order(&line.entries.text), *line)));
+    let unproven = counted().any(|line| !line.is_proven());
+    match counted().next() {
         None => Cell::default(),
         Some(first) if places.len() + usize::from(unproven) == 1 => first.entries.clone(),
         Some(_) => {
-            let each = places
-                .iter()
-                .map(|(entries, names)| format!("{}: {entries}", few(names)));
-            let elsewhere = if unproven {
-                Some("elsewhere unverified".to_string())
-            } else {
-                None
-            };
-            Cell::from(each.chain(elsewhere).join("; "))
+            let mut parts = Vec::new();
+            for lines in places.values() {
+                let names = few(lines.iter().map(|line| line.environment));
+                parts.push(format!("{names}: {}", lines[0].entries.text));
+            }
+            if unproven {
+                parts.push("elsewhere unverified".to_string());
+            }
+            Cell::from(parts.join("; "))
         }
     }
 }
@@ -329,30 +314,27 @@ pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
 
 /// `None` without a second environment that was timed in the same rounds.
 pub fn overheads(summary: &Summary) -> Option<String> {
-    let calls = || {
-        summary
-            .baselines
-            .iter()
-            .filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some())
-    };
-    let paired: Vec<(&str, &Versus)> = calls()
-        .filter_map(|row| Some((row.case.environment.as_str(), row.versus.as_ref()?)))
-        .collect();
-    let first = paired.first()?.1.environment.as_str();
-    let cost = calls()
-        .find(|row| row.case.environment == first)?
-        .cost()?
-        .median
-        .0;
-    let added = paired
+    let calls = reference_calls(summary);
+    let paired = calls
         .iter()
-        .map(|(name, versus)| format!("{name} {}", added(cost, versus)))
-        .join(", ");
+        .filter_map(|row| Some((row.case.environment.as_str(), row.versus.as_ref()?)));
+    let first = paired.clone().next()?.1.environment.as_str();
+    let bare = calls.iter().find(|row| row.case.environment == first)?;
+    let cost = bare.cost()?.median.0;
+    let mut added = paired.map(|(name, versus)| format!("{name} {}", added(cost, versus)));
     Some(format!(
         "{REFERENCE} takes {} ns in {first}; {}",
         nanoseconds(cost),
-        added
+        added.join(", ")
     ))
+}
+
+/// The bare system call in each environment.
+pub fn reference_calls(summary: &Summary) -> Vec<&Row> {
+    let baselines = summary.baselines.iter();
+    baselines
+        .filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some())
+        .collect()
 }
 
 /// Ratios between these are equality.

@@ -29,14 +29,13 @@ pub fn cost(row: &Row) -> Option<f64> {
 
 /// Keyed by the case in any column.
 pub fn by_case(comparison: &Comparison) -> HashMap<&Case, &ComparedRow> {
-    let mut found = HashMap::new();
+    let mut by_case = HashMap::new();
     for row in &comparison.rows {
-        row.cells
-            .iter()
-            .flatten()
-            .for_each(|cell| _ = found.entry(&cell.case).or_insert(row));
+        for cell in row.cells.iter().flatten() {
+            by_case.entry(&cell.case).or_insert(row);
+        }
     }
-    found
+    by_case
 }
 
 /// Times first; nanoseconds without any.
@@ -117,28 +116,22 @@ fn beside_environments(rows: &[&Row]) -> Rows {
         .map(|row| row.case.environment.as_str())
         .collect();
     if environments.len() > SERIES {
-        return (vec![String::new()], each_row(rows));
+        let each = rows
+            .iter()
+            .map(|row| (area(&row.case), cost_row(name(row), row, [estimate(row)])));
+        return (vec![String::new()], grouped(each));
     }
     let cases = by_environment(rows);
     let costs = cases.iter().filter_map(|(case, places)| {
         let dots = environments
             .iter()
             .map(|place| estimate(places.get(place)?));
-        let of = environments
-            .first()
-            .and_then(|first| places.get(first))
-            .or_else(|| places.values().next())?;
-        Some((area(&of.case), cost_row(case.to_string(), of, dots)))
+        let first = environments.first().and_then(|first| places.get(first));
+        let row = first.or_else(|| places.values().next())?;
+        Some((area(&row.case), cost_row(case.to_string(), row, dots)))
     });
     let series = environments.iter().map(ToString::to_string).collect();
     (series, grouped(costs))
-}
-
-fn each_row(rows: &[&Row]) -> Vec<Group> {
-    grouped(
-        rows.iter()
-            .map(|row| (area(&row.case), cost_row(name(row), row, [estimate(row)]))),
-    )
 }
 
 fn by_environment<'a>(rows: &[&'a Row]) -> IndexMap<Case, HashMap<&'a str, &'a Row>> {
@@ -181,10 +174,8 @@ fn own_interval(cost: &RowCost) -> Option<(f64, f64)> {
 }
 
 fn estimate(row: &Row) -> Option<Ranged> {
-    let Quantity {
-        value, low_high, ..
-    } = drawn(row.figure.as_ref().ok()?)?;
-    Some(Ranged { value, low_high })
+    let quantity = drawn(row.figure.as_ref().ok()?)?;
+    quantity.in_unit(quantity.unit)
 }
 
 pub fn in_column(row: &ComparedRow, column: usize, unit: Unit) -> Option<Ranged> {
@@ -204,17 +195,19 @@ fn cost_row(label: String, row: &Row, costs: impl IntoIterator<Item = Option<Ran
 
 /// `None` without any ratio.
 fn ratio_row(label: String, dots: Vec<Option<Dot>>) -> Option<DotRow> {
-    let row = DotRow {
+    if dots.iter().all(Option::is_none) {
+        return None;
+    }
+    Some(DotRow {
         label,
         kernel: None,
         dots,
-    };
-    row.dots.iter().any(Option::is_some).then_some(row)
+    })
 }
 
 /// `None` if it cannot be on a logarithmic axis.
 fn ratio_dot(at: Ranged, decided: bool) -> Option<Dot> {
-    (at.value > 0.0 && at.value.is_finite()).then_some(Dot { at, decided })
+    Some(Dot { at, decided }).filter(|dot| dot.at.value > 0.0 && dot.at.value.is_finite())
 }
 
 pub fn environment_ratios(summary: &Summary) -> Option<Figure> {

@@ -243,22 +243,17 @@ fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
 
 /// Those that explain marks in cells, and the others.
 fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) {
-    let of_row = |row: &Row, warning: &Warning| {
-        let detail = warnings::detail(warning);
-        let detail = if detail.is_empty() {
-            detail
-        } else {
-            format!(" ({detail})")
-        };
-        (
-            marked(row, warning),
-            format!("{}{}{detail}", row.case, place(environments, row)),
-        )
-    };
-    let all = summary
-        .rows
-        .iter()
-        .flat_map(|row| row.warnings.iter().map(move |warning| of_row(row, warning)));
+    let mut all = Vec::new();
+    for row in &summary.rows {
+        for warning in &row.warnings {
+            let mut name = format!("{}{}", row.case, place(environments, row));
+            let detail = warnings::detail(warning);
+            if !detail.is_empty() {
+                name += &format!(" ({detail})");
+            }
+            all.push((marked(row, warning), name));
+        }
+    }
     let by_text = grouped(all);
     let lines = by_text
         .iter()

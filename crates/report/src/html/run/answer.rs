@@ -7,13 +7,12 @@ use crate::figure::Kernel;
 use crate::html::page::Part;
 use crate::numbers::{counted, nanoseconds};
 use crate::run::columns;
-use crate::run::environments::{versus_interval, versus_ratio};
+use crate::run::environments::{reference_calls, versus_interval, versus_ratio};
 use crate::run::figures::{cost, kernel};
 use crate::run::names::anywhere;
 use crate::study::flat;
 use analysis::summary::{Row, Summary};
 use document::{Cell, Columns, Table};
-use itertools::Itertools;
 use model::REFERENCE;
 use model::prose::more;
 use std::collections::HashSet;
@@ -74,11 +73,9 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
 }
 
 fn in_short(summary: &Summary) -> String {
-    let mut bare = summary
-        .baselines
-        .iter()
-        .filter(|row| row.case.operation == REFERENCE && row.cost().is_some());
-    let reference = bare.next().and_then(cost).map(|ns| {
+    let calls = reference_calls(summary);
+    let bare = calls.first().and_then(|row| cost(row));
+    let reference = bare.map(|ns| {
         format!(
             "getppid, a system call that does almost nothing, takes {} ns.",
             nanoseconds(ns)
@@ -89,27 +86,22 @@ fn in_short(summary: &Summary) -> String {
         .map(kernel)
         .collect();
     let count = |wanted| firsts.iter().filter(|kernel| **kernel == wanted).count();
-    let unknown = Some(count(Kernel::Unknown)).filter(|count| *count > 0);
-    let unknown = unknown.map_or(String::new(), |count| format!("; {count} are not known"));
-    let entering = if firsts.is_empty() {
-        None
-    } else {
-        let never = count(Kernel::Never);
-        Some(format!(
-            "Of {} with a cost, {never} make no system call at all{unknown}.",
-            counted(firsts.len() as u64, "operation")
-        ))
-    };
-    [reference, entering].into_iter().flatten().join(" ")
+    let mut parts: Vec<String> = reference.into_iter().collect();
+    if !firsts.is_empty() {
+        let unknown = more(count(Kernel::Unknown), "are not known");
+        parts.push(format!(
+            "Of {} with a cost, {} make no system call at all{}.",
+            counted(firsts.len() as u64, "operation"),
+            count(Kernel::Never),
+            unknown.map_or(String::new(), |unknown| format!("; {unknown}"))
+        ));
+    }
+    parts.join(" ")
 }
 
 /// A filter, a tracer or another kernel is a tax on every system call.
 fn added(summary: &Summary) -> Table {
-    let calls = summary
-        .baselines
-        .iter()
-        .filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some());
-    let rows: Vec<&Row> = calls.collect();
+    let rows = reference_calls(summary);
     let is_paired = rows.iter().any(|row| row.versus.is_some());
     let shown = if is_paired { &rows[..] } else { &[] };
     Columns::of(shown)

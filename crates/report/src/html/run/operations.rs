@@ -16,6 +16,7 @@ use document::write::html::Drawings;
 use document::write::markup::Markup;
 use document::{Cell, Columns, Filter, Table};
 use model::grouped;
+use model::prose::more;
 
 /// With more environments, each record has a row.
 const MOST_BESIDE: usize = 3;
@@ -39,13 +40,9 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
             of_file(file, page),
         )
     }));
-    let note = format!(
-        "For {} more files this page has only costs and ratios, above: make a page of one of them to see its distributions and other figures.",
-        left_out.len()
-    );
-    if !left_out.is_empty() {
-        parts.push(Part::note(note));
-    }
+    let only = "more files this page has only costs and ratios, above: make a page of one of them to see its distributions and other figures.";
+    let note = more(left_out.len(), only);
+    parts.extend(note.map(|note| Part::note(format!("For {note}"))));
     parts
 }
 
@@ -131,7 +128,7 @@ fn samples(detail: &Detail, row: usize) -> Option<&Distribution> {
 
 /// If environments stand side by side, only the first ones are drawn.
 fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Drawings> {
-    let of = |place: Option<&str>| Drawings {
+    let drawings = |place: Option<&str>| Drawings {
         title: place.map_or("samples".to_string(), |place| format!("samples, {place}")),
         cells: groups
             .iter()
@@ -147,7 +144,7 @@ fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Draw
             .collect(),
     };
     if !is_beside {
-        return vec![of(None)];
+        return vec![drawings(None)];
     }
     let places = columns::environments(&detail.summary);
     let drawn = if places.len() <= MOST_DRAWN {
@@ -158,7 +155,7 @@ fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Draw
     places
         .into_iter()
         .take(drawn)
-        .map(|place| of(Some(place)))
+        .map(|place| drawings(Some(place)))
         .collect()
 }
 
