@@ -336,7 +336,7 @@ mod tests {
         }
     }
 
-    fn found(change: fn(&mut Host, &mut Checks)) -> Vec<Finding> {
+    fn findings_after(change: fn(&mut Host, &mut Checks)) -> Vec<Finding> {
         let (mut host, mut checks) = quiet();
         change(&mut host, &mut checks);
         findings(&host, &checks)
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn each_subject_is_judged() {
         for (subject, change, expected) in ROWS {
-            let all = found(*change);
+            let all = findings_after(*change);
             let own = all.iter().find(|finding| finding.subject == *subject);
             let own = own
                 .map(|own| format!("{} {}", own.state.name(), own.found))
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn what_is_not_good_has_advice_and_comes_first() {
-        let all = found(|host, _| *host = Host::default());
+        let all = findings_after(|host, _| *host = Host::default());
         assert!(all.is_sorted_by_key(|finding| finding.state));
         assert!(
             all.iter()
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn the_verdict_counts() {
-        fn said(states: &[State]) -> String {
+        fn verdict_on(states: &[State]) -> String {
             verdict(&states.iter().copied().map(finding).collect::<Vec<_>>())
         }
 
@@ -396,11 +396,11 @@ mod tests {
         }
 
         assert_eq!(
-            said(&[State::Good]),
+            verdict_on(&[State::Good]),
             "Nothing found here distorts measurements."
         );
         assert_eq!(
-            said(&[
+            verdict_on(&[
                 State::Problem,
                 State::Problem,
                 State::Forbidden,
@@ -409,7 +409,7 @@ mod tests {
             ]),
             "2 problems distort measurements here; 1 not permitted; 1 notice."
         );
-        let all = found(|_, _| {});
+        let all = findings_after(|_, _| {});
         assert!(
             all.iter().all(|finding| finding.state == State::Good),
             "{all:?}"

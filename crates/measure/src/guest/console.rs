@@ -100,7 +100,7 @@ impl Console {
         let waited = timeout.as_secs_f64();
         let text = format!(
             "the guest did not answer within {waited:.0} s (--timeout allows more){}",
-            self.said()
+            self.last_words()
         );
         Failure::timeout(text)
     }
@@ -110,7 +110,7 @@ impl Console {
         if failure.kind == FailureKind::Interrupted {
             return failure;
         }
-        let text = failure.message.replacen("the probe", "the guest", 1) + &self.said();
+        let text = failure.message.replacen("the probe", "the guest", 1) + &self.last_words();
         let failure = Failure::new(failure.kind, text);
         self.give_up(&failure);
         failure
@@ -136,7 +136,7 @@ impl Console {
         self.messages.range(first..).cloned().join(" | ")
     }
 
-    fn said(&self) -> String {
+    fn last_words(&self) -> String {
         let said = self
             .messages
             .iter()
@@ -169,17 +169,17 @@ mod tests {
 
     #[test]
     fn lines_of_channels_begin_with_the_secret_and_their_number() {
-        fn told(line: &str) -> (&str, Option<(u32, &str)>) {
+        fn apart(line: &str) -> (&str, Option<(u32, &str)>) {
             told_apart(line, "@5ec7e7.")
         }
 
         assert_eq!(
-            told("@5ec7e7.12 ready pid=3"),
+            apart("@5ec7e7.12 ready pid=3"),
             ("", Some((12, "ready pid=3")))
         );
-        assert_eq!(told("@5ec7e7.0 : "), ("", Some((0, ": "))));
+        assert_eq!(apart("@5ec7e7.0 : "), ("", Some((0, ": "))));
         assert_eq!(
-            told("printed@5ec7e7.1 ran 0 7"),
+            apart("printed@5ec7e7.1 ran 0 7"),
             ("printed", Some((1, "ran 0 7")))
         );
         for line in [
@@ -190,7 +190,7 @@ mod tests {
             "@1 ran 0 777",
             "[    0.1] @1 x",
         ] {
-            assert_eq!(told(line), (line, None), "{line}");
+            assert_eq!(apart(line), (line, None), "{line}");
         }
     }
 }

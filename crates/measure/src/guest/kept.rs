@@ -44,7 +44,7 @@ pub(super) struct State {
 
 impl State {
     /// The state of the machine `is` that `command` boots from `files`; if it is not in the cache, the machine boots now.
-    pub fn of(
+    pub fn get(
         workers: &Workers,
         mut command: Vec<OsString>,
         is: &str,

@@ -90,7 +90,7 @@ impl Machine {
         let append = format!("{} {}", kept::BOOT_PARAMETER, self.environment.append);
         let command = self.command(&append, None)?;
         let is = machine(&self.environment);
-        State::of(workers, command, is, self.memory_mib(), &self.files)
+        State::get(workers, command, is, self.memory_mib(), &self.files)
     }
 
     fn is_emulated(&self) -> bool {

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_explained() {
-        fn said(text: &str) -> String {
+        fn mistake(text: &str) -> String {
             text.parse::<Setting>().unwrap_err().to_string()
         }
 
@@ -184,7 +184,7 @@ mod tests {
             "size=..",
             "size=1..x2",
         ] {
-            assert!(!said(bad).is_empty());
+            assert!(!mistake(bad).is_empty());
         }
         for (text, expected) in [
             ("4K..1K", "is empty: its end is below its start"),
@@ -210,10 +210,10 @@ mod tests {
                 "has more than 200 values: take larger steps",
             ),
         ] {
-            let said = said(&format!("n={text}"));
+            let said = mistake(&format!("n={text}"));
             assert!(said.contains(text) && said.ends_with(expected), "{said}");
         }
-        let said = said("n=a..8");
+        let said = mistake("n=a..8");
         assert!(
             said.starts_with("range 'a..8': 'a' is not a whole number"),
             "{said}"

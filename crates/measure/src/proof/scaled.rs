@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn three_values_on_a_line_tell_the_entries_of_a_larger_one() {
-        fn found(counted: &[(u64, f64)]) -> Option<String> {
+        fn entries_on_line(counted: &[(u64, f64)]) -> Option<String> {
             let counted: Vec<_> = counted
                 .iter()
                 .map(|(value, reads)| (*value, entries(*reads)))
@@ -53,10 +53,17 @@ mod tests {
         }
 
         let counted = [(1024, 1025.0), (4096, 4097.0), (16384, 16385.0)];
-        assert_eq!(found(&counted).as_deref(), Some("openat x1 read x262145"));
-        assert_eq!(found(&counted[..2]), None, "nothing confirms the line");
         assert_eq!(
-            found(&[(1024, 2.0), (4096, 2.0), (16384, 3.0)]),
+            entries_on_line(&counted).as_deref(),
+            Some("openat x1 read x262145")
+        );
+        assert_eq!(
+            entries_on_line(&counted[..2]),
+            None,
+            "nothing confirms the line"
+        );
+        assert_eq!(
+            entries_on_line(&[(1024, 2.0), (4096, 2.0), (16384, 3.0)]),
             None,
             "steps of a buffer"
         );

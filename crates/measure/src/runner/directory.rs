@@ -150,11 +150,11 @@ impl RunDirectory {
     }
 
     pub fn group_started(&mut self, group: u32) {
-        self.janitor.tell(&format!("+{group}\n"));
+        self.janitor.send(&format!("+{group}\n"));
     }
 
     pub fn group_ended(&mut self, group: u32) {
-        self.janitor.tell(&format!("-{group}\n"));
+        self.janitor.send(&format!("-{group}\n"));
     }
 
     /// If this process is killed, the janitor gives the terminal its present modes again.

@@ -52,14 +52,14 @@ impl Janitor {
     }
 
     /// A janitor that has been killed is ignored: the next run cleans up.
-    pub fn tell(&mut self, line: &str) {
+    pub fn send(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             let _ = input.write_all(line.as_bytes());
         }
     }
 
     pub fn ask(&mut self, line: &str) {
-        self.tell(line);
+        self.send(line);
         self.line();
     }
 

@@ -98,7 +98,11 @@ impl Session {
 
     fn probe_of(&self, planned: &Planned) -> Option<String> {
         let name = &planned.case.environment;
-        let is_own = self.sides.own().iter().any(|place| place.name == *name);
+        let is_own = self
+            .sides
+            .environments()
+            .iter()
+            .any(|place| place.name == *name);
         if is_own || self.sides.are_variants() {
             return None;
         }

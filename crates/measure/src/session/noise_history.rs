@@ -26,7 +26,7 @@ pub fn learn(run: &mut Run, teaches: bool) {
     };
     let earlier: Vec<Level> = lines::read(&directory);
     let latest = comparable(&earlier, &own);
-    let known = Known::of(&latest, &own);
+    let known = Known::beside(&latest, &own);
     match known.disturbed {
         Some(slower) => run.host.disturbed_percent = Some(100.0 * slower.exp_m1()),
         None => known.teach(run),
@@ -62,7 +62,7 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn of(latest: &[&'a Level], level: &'a Level) -> Known<'a> {
+    fn beside(latest: &[&'a Level], level: &'a Level) -> Known<'a> {
         let all: Vec<&Level> = [level].into_iter().chain(latest.iter().copied()).collect();
         let members = members(&all);
         let shifts =
@@ -294,9 +294,9 @@ mod tests {
     #[test]
     fn a_run_in_other_proportions_than_the_fastest_was_disturbed() {
         let (fast, slow_clock, neighbour) = (at(1.0, 1.0), at(1.2, 1.0), at(1.0, 1.4));
-        let known = Known::of(&[&neighbour, &fast], &slow_clock);
+        let known = Known::beside(&[&neighbour, &fast], &slow_clock);
         assert_eq!((known.runs.len(), known.disturbed), (2, None));
-        let known = Known::of(&[&slow_clock, &fast], &neighbour);
+        let known = Known::beside(&[&slow_clock, &fast], &neighbour);
         let slower = known.disturbed.unwrap();
         assert!((slower - 1.4f64.ln() / 2.0).abs() < 1e-9, "{slower}");
     }
@@ -312,7 +312,7 @@ mod tests {
             .values_mut()
             .for_each(|cost| *cost /= factor.powf(1.0 / 12.0));
         let level = at(1.0, 1.0);
-        let costs = Known::of(&[&odd], &level).costs("native file.stat", false);
+        let costs = Known::beside(&[&odd], &level).costs("native file.stat", false);
         assert!((costs[0] - 2.5).abs() < 1e-9, "{costs:?}");
     }
 

@@ -96,7 +96,7 @@ pub(super) fn start(
     let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
     workers.cpu_elsewhere = cpu_elsewhere(options.cpu);
     sides.add_to(&mut workers)?;
-    let remote = Remote::visit(&mut workers, sides.own(), sides.is_all_elsewhere())?;
+    let remote = Remote::visit(&mut workers, sides.environments(), sides.is_all_elsewhere())?;
     Ok((workers, remote))
 }
 

@@ -51,7 +51,7 @@ impl Sides {
         }
     }
 
-    pub fn own(&self) -> &[Environment] {
+    pub fn environments(&self) -> &[Environment] {
         if let Sides::Commands(_, environments) = self {
             environments
         } else {
@@ -64,7 +64,7 @@ impl Sides {
     }
 
     pub fn is_all_elsewhere(&self) -> bool {
-        let environments = self.own();
+        let environments = self.environments();
         !environments.is_empty()
             && self.names().len() == environments.len()
             && environments.iter().all(Environment::is_elsewhere)
