@@ -128,6 +128,7 @@ enum state {
 	STATE_LIVE, /* traced */
 	STATE_BORN, /* just forked, or on its way when tracing began: its first return to user mode is not of a call that counts */
 	STATE_EXCLUDED, /* not to be traced, whatever the scope */
+	STATE_ENDING, /* makes no more calls, and has not left the CPU for the last time */
 };
 
 /* What a task does, as far as the scheduler is concerned. */
@@ -587,8 +588,9 @@ struct details {
 struct globals {
 	/* Events that could not be counted. */
 	u64 lost;
-	/* Tasks of the tree that have not ended. */
+	/* Tasks of the tree that have not ended, and those of them that are about to. */
 	s64 live;
+	s64 ending;
 	u64 processes;
 	u64 threads;
 	/* Processes for whose group there was no number left. */

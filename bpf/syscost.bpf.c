@@ -212,8 +212,102 @@ int syscost_served(u64 *ctx)
 	return 0;
 }
 
+/* Whether an ending task is in a call that it never returns from, and in which. Without programs at entries, only exit and
+ * exit_group can be: of all others, a signal that kills is preceded by their return. */
+INLINE int is_in_last(struct task *task, struct task_struct *current, struct pt_regs *regs, u32 *number, u32 *gate)
+{
+	if ((config.enters || ended) && !task->inside) return 0;
+	*number = call_of(task, current, regs, 0, gate);
+	const volatile u16 *exits = config.exit[*gate & 1];
+	return config.enters || *number == exits[0] || *number == exits[1];
+}
+
+/* A task ends: the call that it is in never returns, nor does one that was to be restarted. */
+INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
+{
+	struct pt_regs *regs = config.has_registers ? task_pt_regs(current) : 0;
+	u32 number, gate;
+	struct window *w = this_window();
+	struct call call = {.unfinished = 1};
+	if (!w) return;
+	if (is_in_last(task, current, regs, &number, &gate)) {
+		call.first = first_word(task->group, short_number(number), 0);
+		call.second = second_word(0, gate, 0, 0);
+		if (config.times) divide(task, now, &call);
+		count(w, &call);
+		if (config.waits && config.has_registers && call.blocked)
+			count_wait(w, task, current, regs, number, gate, -1, &call);
+	} else if (task->restarts) {
+		entry_of(w, ((u64 *)&task->again)[0], ((u64 *)&task->again)[1])->unfinished += 1;
+	}
+}
+
+/* Until tracing ended. */
+INLINE u64 time_of_trace(void)
+{
+	u64 end = ended;
+	return end ? end : ktime_get_ns();
+}
+
+/* A signal ended the call that it was in, and it has made none since. */
+INLINE void note_last(struct live *live, struct task *task)
+{
+	((u64 *)&live->key)[0] = first_word(task->group, short_number(task->number), 0);
+	((u64 *)&live->key)[1] = second_word(0, task->gate, task->kind, 0);
+	live->inside = INSIDE;
+	live->value = task->interrupted_value;
+	live->object = task->interrupted_object;
+	live->site = task->interrupted_site;
+	live->lock = task->interrupted_lock;
+	live->blocked = task->blocked;
+	live->elapsed = since(task->start, time_of_trace());
+}
+
+/* What a task that ends had used, and the call that it ended in. */
+INLINE void keep_ended(struct task *task, struct task_struct *current)
+{
+	struct details *d = these_details();
+	u64 number = current->pid;
+	if (!d) return;
+	struct live *live = &d->live;
+	__builtin_memset(live, 0, sizeof *live);
+	live->pid = number;
+	live->process = current->tgid;
+	live->key.group = task->group;
+	add_usage(&live->used, task, current);
+	if (task->interrupted && task->interrupted == task->start) note_last(live, task);
+	probe_read_kernel_str(live->name, sizeof live->name, plain(current)->comm);
+	map_update(&ended_tasks, &number, live, UPDATE_ANY);
+}
+
+/* The accounting of an ending task is added to its group's. */
+INLINE void account(struct task *task, struct task_struct *current)
+{
+	struct window *w = this_window();
+	if (config.group_by == GROUP_TREE && current->pid == current->tgid) leave_group(task);
+	use(task, current);
+	if (config.waits) keep_ended(task, current);
+	u64 pages = plain(current)->signal->maxrss;
+	if (w && pages > w->peak_pages) w->peak_pages = pages;
+}
+
+/* A task ends, at the last moment at which it is traced. */
+INLINE void end_task(struct task *task, struct task_struct *current, u64 now)
+{
+	if (task->state != STATE_HELD) {
+		spend(task, now);
+		if (!config.sampled) end_call(task, current, now);
+		account(task, current);
+	}
+	if (!ended) change_running(-weight(task->run), now);
+	task->state = STATE_FREE;
+	task->owner = FREED;
+	ADD(globals.live, -1);
+}
+
 /* One task leaves the CPU and another one gets it. A task is blocked if it leaves by itself and is not runnable, until it
  * is woken; a preempted or yielding one stays runnable. */
+#define DEAD 0x80 /* TASK_DEAD */
 SEC("tp_btf/sched_switch")
 int syscost_switch(u64 *ctx)
 {
@@ -229,10 +323,15 @@ int syscost_switch(u64 *ctx)
 		__asm__ volatile("");
 		if (!next) return 0;
 	}
+	u64 state = config.switch_has_state ? (u32)ctx[3] : state_of(previous);
+	if (task && UNLIKELY(task->state == STATE_ENDING) && state & DEAD) {
+		end_task(task, previous, time_of_trace());
+		ADD(globals.ending, -1);
+		task = 0;
+	}
 	if (UNLIKELY(ended)) return 0;
 	now = ktime_get_ns();
 	if (task && task->state) {
-		u64 state = config.switch_has_state ? (u32)ctx[3] : state_of(previous);
 		task->off = !(ctx[0] & 1) && state != 0 ? OFF_BLOCKED : OFF_PREEMPTED;
 		if (config.sampled) leave(task, previous, now);
 		else if (task->inside) task->off_since = now;
@@ -409,102 +508,19 @@ int syscost_exec(u64 *ctx)
 	return 0;
 }
 
-/* Whether an ending task is in a call that it never returns from, and in which. Without programs at entries, only exit and
- * exit_group can be: of all others, a signal that kills is preceded by their return. */
-INLINE int is_in_last(struct task *task, struct task_struct *current, struct pt_regs *regs, u32 *number, u32 *gate)
-{
-	if ((config.enters || ended) && !task->inside) return 0;
-	*number = call_of(task, current, regs, 0, gate);
-	const volatile u16 *exits = config.exit[*gate & 1];
-	return config.enters || *number == exits[0] || *number == exits[1];
-}
-
-/* A task ends: the call that it is in never returns, nor does one that was to be restarted. */
-INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
-{
-	struct pt_regs *regs = config.has_registers ? task_pt_regs(current) : 0;
-	u32 number, gate;
-	struct window *w = this_window();
-	struct call call = {.unfinished = 1};
-	if (!w) return;
-	if (is_in_last(task, current, regs, &number, &gate)) {
-		call.first = first_word(task->group, short_number(number), 0);
-		call.second = second_word(0, gate, 0, 0);
-		if (config.times) divide(task, now, &call);
-		count(w, &call);
-		if (config.waits && config.has_registers && call.blocked)
-			count_wait(w, task, current, regs, number, gate, -1, &call);
-	} else if (task->restarts) {
-		entry_of(w, ((u64 *)&task->again)[0], ((u64 *)&task->again)[1])->unfinished += 1;
-	}
-}
-
-/* Until tracing ended. */
-INLINE u64 time_of_trace(void)
-{
-	u64 end = ended;
-	return end ? end : ktime_get_ns();
-}
-
-/* A signal ended the call that it was in, and it has made none since. */
-INLINE void note_last(struct live *live, struct task *task)
-{
-	((u64 *)&live->key)[0] = first_word(task->group, short_number(task->number), 0);
-	((u64 *)&live->key)[1] = second_word(0, task->gate, task->kind, 0);
-	live->inside = INSIDE;
-	live->value = task->interrupted_value;
-	live->object = task->interrupted_object;
-	live->site = task->interrupted_site;
-	live->lock = task->interrupted_lock;
-	live->blocked = task->blocked;
-	live->elapsed = since(task->start, time_of_trace());
-}
-
-/* What a task that ends had used, and the call that it ended in. */
-INLINE void keep_ended(struct task *task, struct task_struct *current)
-{
-	struct details *d = these_details();
-	u64 number = current->pid;
-	if (!d) return;
-	struct live *live = &d->live;
-	__builtin_memset(live, 0, sizeof *live);
-	live->pid = number;
-	live->process = current->tgid;
-	live->key.group = task->group;
-	add_usage(&live->used, task, current);
-	if (task->interrupted && task->interrupted == task->start) note_last(live, task);
-	probe_read_kernel_str(live->name, sizeof live->name, plain(current)->comm);
-	map_update(&ended_tasks, &number, live, UPDATE_ANY);
-}
-
-/* The accounting of an ending task is added to its group's. */
-INLINE void account(struct task *task, struct task_struct *current)
-{
-	struct window *w = this_window();
-	if (config.group_by == GROUP_TREE && current->pid == current->tgid) leave_group(task);
-	use(task, current);
-	if (config.waits) keep_ended(task, current);
-	u64 pages = plain(current)->signal->maxrss;
-	if (w && pages > w->peak_pages) w->peak_pages = pages;
-}
-
+/* Since Linux 6.16 the memory is torn down after this event. That takes time, so a task ends as it leaves the CPU for the last time. */
 SEC("tp_btf/sched_process_exit")
 int syscost_end(void)
 {
 	struct task_struct *current = get_current_task_btf();
 	struct task *task = find(current);
-	u64 now = time_of_trace();
 	if (!task) return 0;
-	if (task->state != STATE_HELD) {
-		spend(task, now);
-		if (!config.sampled) end_call(task, current, now);
-		account(task, current);
+	if (task->state == STATE_HELD || config.sampled || ended) {
+		end_task(task, current, time_of_trace());
+		return 0;
 	}
-	if (!ended) change_running(-weight(task->run), now);
-	/* The task still runs for a moment, but is no longer traced. */
-	task->state = STATE_FREE;
-	task->owner = FREED;
-	ADD(globals.live, -1);
+	task->state = STATE_ENDING;
+	ADD(globals.ending, 1);
 	return 0;
 }
 

@@ -388,6 +388,7 @@ shared! {
     Globals "globals" {
         lost: u64,
         live: i64,
+        ending: i64,
         processes: u64,
         threads: u64,
         nameless: u64,

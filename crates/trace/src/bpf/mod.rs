@@ -262,11 +262,16 @@ impl Bpf {
             let ending = tracee::wait_for_end(pid.cast_signed(), 0);
             self.ending = Some(ending.context("cannot wait for the traced process")?);
         }
-        // Of the rest of the tree.
-        while !until.alone && self.programs.globals()?.live > 0 && !over() {
+        while self.is_left(until.alone)? && !over() {
             self.wait(None, TREE_PERIOD)?;
         }
         Ok(())
+    }
+
+    /// Whether something of the tree has not ended: a process is waited for before it leaves the CPU for the last time.
+    fn is_left(&self, alone: bool) -> Result<bool> {
+        let globals = self.programs.globals()?;
+        Ok(globals.ending > 0 || (!alone && globals.live > 0))
     }
 
     /// Whether the process has ended.
