@@ -241,6 +241,9 @@ pub struct Usage {
     /// The time of all threads, where the tracer saw each switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_time: Option<ThreadTime>,
+    /// Time in which threads waited for a CPU, beyond what stops take, where the tracer did not see each switch (ptrace).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_ns: Option<u64>,
     /// Processors that were online.
     pub cpus: Option<u64>,
     /// CPU time outside of calls, if the CPUs were sampled while calls were timed.

@@ -11,6 +11,7 @@ use crate::ticks::ticks_divide;
 use model::{By, CALL_RETURN, CallCount, INTERRUPT, PAGE_FAULT, Profile, Throttled, USER_MODE};
 use schemars::JsonSchema;
 use serde::Serialize;
+use stats::share_interval;
 use std::collections::BTreeMap;
 
 /// The time and its parts.
@@ -80,6 +81,8 @@ pub enum PartKind {
 /// Share of the wall time that makes no part, and no parallel program.
 const LEAST: f64 = 0.0005;
 const NOTHING: f64 = 1e-9;
+/// Width of an interval that is shown in place of its middle.
+const HARDLY_KNOWN: f64 = 0.5;
 
 pub fn spent(profile: &Profile) -> Spent {
     let accounted_s = accounted_s(profile);
@@ -161,12 +164,31 @@ impl Spent {
             .map_or(0.0, Part::seconds)
     }
 
+    /// The 95% interval of a part that samples know hardly.
+    pub fn sampled_s(&self, part: &Part) -> Option<[f64; 2]> {
+        let sampled = self.parts.iter().filter(|part| is_sampled(part.kind));
+        let sampled_s: f64 = sampled.map(Part::seconds).sum();
+        let (samples, seconds) = (self.samples?, part.seconds());
+        let own = (samples as f64 * seconds / sampled_s).round() as u64;
+        let [low_s, high_s] = share_interval(own, samples).map(|share| share * sampled_s);
+        if is_sampled(part.kind) && high_s - low_s > HARDLY_KNOWN * seconds {
+            Some([low_s, high_s])
+        } else {
+            None
+        }
+    }
+
     pub fn parallel_s(&self) -> Option<f64> {
         let parallel_s = self.on_cpus_s.iter().skip(1).sum();
         self.wall_s
             .filter(|wall_s| parallel_s > LEAST * wall_s)
             .map(|_| parallel_s)
     }
+}
+
+fn is_sampled(kind: PartKind) -> bool {
+    use PartKind::{Interrupts, Kernel, PageFaults, UserMode};
+    matches!(kind, UserMode | PageFaults | Interrupts | Kernel)
 }
 
 /// At least that of the calls.
@@ -354,11 +376,12 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
         add(PartKind::BlockedOutside, s(states.blocked_ns) - blocked_s);
         return Some((states.on_cpu_ns.iter().map(|ns| s(*ns)).collect(), off_cpu));
     }
-    let waiting_s = profile.all_calls().runnable_ns.map_or(0.0, s);
-    add(PartKind::WaitingForCpu, waiting_s);
+    let waiting_ns = usage.waiting_ns.or(profile.all_calls().runnable_ns);
+    let waiting_s = waiting_ns.map_or(0.0, s).min((wall_s - blocked_s).max(0.0));
     if !alone {
         return None;
     }
+    add(PartKind::WaitingForCpu, waiting_s);
     let on_cpu_s = cpu_s?.min((wall_s - blocked_s - waiting_s).max(0.0));
     Some((vec![on_cpu_s], off_cpu))
 }

@@ -35,6 +35,8 @@ struct Task {
     faults: [u64; 2],
     inside: Option<Inside>,
     clock: Option<ThreadClock>,
+    /// When last looked at.
+    waiting_ns: u64,
 }
 
 struct Process {
@@ -56,12 +58,16 @@ pub struct Tree {
     waited: Waited,
     ended: HashMap<i32, usize>,
     pub tally: Tally,
+    /// Waiting for a CPU; `None` where the kernel does not report it.
+    waiting_ns: Option<u64>,
     /// Whether calls count yet: they do from the command's execve on.
     pub counting: bool,
     /// Reports of unknown threads.
     pub lost: u64,
 }
 
+/// A thread waits as long for a CPU after a stop, whatever else runs.
+const USUAL_WAIT_NS: u64 = 50_000;
 /// Clocks kept open, of the 1024 descriptors that a process usually may have.
 const OPEN_CLOCKS: usize = 400;
 
@@ -93,6 +99,7 @@ impl Tree {
             faults: [0; 2],
             inside: None,
             clock: None,
+            waiting_ns: 0,
         };
         self.tasks.insert(tid, task);
         match self.processes.get_mut(&process) {
@@ -238,6 +245,13 @@ impl Tree {
         };
         let time = clock.read().filter(|time| time.turns > 0);
         task.clock = keep.then_some(clock);
+        let waiting_ns = time?.waiting_ns;
+        let more_ns = waiting_ns.saturating_sub(task.waiting_ns);
+        task.waiting_ns = waiting_ns;
+        let sum_ns = self.waiting_ns.get_or_insert_default();
+        if more_ns > USUAL_WAIT_NS && self.counting {
+            *sum_ns = sum_ns.saturating_add(more_ns);
+        }
         time
     }
 
@@ -373,6 +387,7 @@ impl Tree {
             processes: Some(self.processes_seen),
             programs: Some(self.tally.programs()),
             threads: Some(self.threads_seen),
+            waiting_ns: self.waiting_ns,
             ..accounted
         }
     }
