@@ -4,7 +4,7 @@ use super::runs::refused;
 use analysis::attribute::attribute;
 use analysis::attribute::costs::Costs;
 use model::{By, Profile};
-use report::{self, Format, ProfileDocument, Screen, WhyDocument};
+use report::{self, Format, ProfileDocument, Screen, WhyDocument, WhyView};
 use std::path::Path;
 use store::{self, Stored};
 
@@ -52,7 +52,7 @@ pub fn shown(profile: &Profile) {
             );
         }
         for found in [&found, &bare] {
-            let document = || report::why_document(profile, found);
+            let document = || report::why_document(profile, found, WhyView::Screen, Screen::PLAIN);
             let found = WhyDocument {
                 found,
                 race: None,

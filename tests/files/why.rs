@@ -147,7 +147,7 @@ fn a_profile_is_answered_in_each_format() {
         expect_valid("why-1", &place.document(line));
     }
     assert_eq!(place.printed("why --report answer.txt p.json"), "");
-    expect_in(place.read("answer.txt"), "What could be saved");
+    expect_in(place.read("answer.txt"), "CPU-bound in user mode");
 }
 
 #[test]
@@ -343,5 +343,50 @@ fn advice_names_only_calls_that_are_made_as_often() {
     );
     place.write("q.json", profile);
     let text = place.printed("why q.json");
-    expect_in(&text, "19,998 close, openat on the same 1 file");
+    expect_in(&text, "19,998 x openat+close of /x: ");
+}
+
+/// Calls that are advice each, among many others.
+const CALLS: &str = "openat close read getpid getppid getuid poll fsync write lseek mprotect fcntl futex sched_yield newfstatat access \
+                     brk mmap munmap madvise ioctl fstat getcwd getrandom sendto recvfrom epoll_wait pread64 unlink rename";
+
+#[test]
+fn a_screen_about_one_process_has_at_most_24_lines_and_all_of_it_more() {
+    let place = Place::new();
+    let calls = CALLS.split_whitespace().map(|call| {
+        format!(
+            r#"{{"call": "{call}", "calls": 100000, "on_cpu_ns": 90000000, "blocked_ns": 9000000}}"#
+        )
+    });
+    let usage = r#""wall_ns": 9000000000, "user_ns": 3000000000, "system_ns": 4000000000, "processes": 1, "threads": 0"#;
+    let outside = r#""outside": {"user_ns": 3000000000, "page_faults_ns": 900000000, "interrupts_ns": 50000000, "kernel_ns": 350000000, "samples": 90}"#;
+    let paths = (0..9).map(|n| format!(r#"{{"kind": "path", "name": "/a/directory/of/a/program/with/a/long/name/{n}.h", "call": "openat", "calls": 10000, "on_cpu_ns": 9000000}}"#));
+    place.write(
+        "q.json",
+        format!(
+            r#"{{"schema": "syscost.profile/2", "command": ["./app"], "null_call_ns": 100, "usage": {{{usage}, {outside}}}, "objects": [{}], "calls": [{}]}}"#,
+            paths.collect::<Vec<_>>().join(", "),
+            calls.collect::<Vec<_>>().join(", ")
+        ),
+    );
+    let lines = |line: &str, columns: &str| {
+        let output = place
+            .command(line)
+            .env("COLUMNS", columns)
+            .output()
+            .unwrap();
+        expect_status(&output, 0);
+        stdout(&output)
+    };
+    for columns in ["80", "120"] {
+        let screen = lines("why q.json", columns);
+        assert!(screen.lines().count() <= 24, "{columns}: {screen}");
+        let answer = screen.lines().nth(1).unwrap_or_default();
+        assert!(answer.starts_with("400,000 getpid"), "{screen}");
+    }
+    let all = lines("why q.json --view all", "80");
+    assert!(
+        all.lines().count() > 40 && all.contains("epoll_wait"),
+        "{all}"
+    );
 }

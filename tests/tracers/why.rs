@@ -15,11 +15,14 @@ fn a_program_is_explained_on_one_screen() {
         "dd if=/dev/zero",
         "If entering the kernel cost nothing",
         "System calls by time",
-        "What could be saved",
+        " of wall time\n",
     ] {
         expect_in(&screen, part);
     }
-    assert!(screen.lines().count() <= 48, "{screen}");
+    assert!(screen.lines().count() <= 24, "{screen}");
+    let all = place.printed("why --view all p.json");
+    expect_in(&all, "\narch_prctl ");
+    expect_not_in(&screen, "\narch_prctl ");
     let again = place.run("why p.json");
     assert_eq!(
         (stdout(&again), stderr(&again)),
@@ -84,7 +87,7 @@ fn the_status_and_the_output_are_the_commands() {
         "{}",
         stderr(&done)
     );
-    expect_in(stderr(&done), "What could be saved");
+    expect_in(stderr(&done), " of wall time\n");
 }
 
 #[test]
@@ -93,7 +96,7 @@ fn a_command_is_raced_in_environments() {
     let done = place.run(("why --env seccomp --report - --", READS));
     // Beside other work nothing may be known of the difference; a line says so.
     for part in [
-        "What could be saved",
+        " of wall time\n",
         "net ms",
         "first ms",
         "(again)",
@@ -229,4 +232,48 @@ fn what_changes_files_elsewhere_is_run_again_only_if_asked() {
         "it changed ../flag, so it is not run again in other environments: --yes",
     );
     assert!(lines("--yes").0 > 10);
+}
+
+/// A child ends with the page tables of its parent, which prints what that took by wait4.
+const ENDS: &str = r#"
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    size_t size = 256 << 20;
+    void *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    struct rusage used;
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    wait4(child, 0, 0, &used);
+    printf("%ld\n", used.ru_utime.tv_sec * 1000000 + used.ru_utime.tv_usec + used.ru_stime.tv_sec * 1000000 + used.ru_stime.tv_usec);
+    return munmap(memory, size);
+}
+"#;
+
+#[test]
+fn the_end_of_a_child_is_in_its_own_time() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    place.write("ends.c", ENDS);
+    let program = place.path().join("ends");
+    let source = place.path().join("ends.c");
+    assert!(cc(format!("-o {} {}", program.display(), source.display())));
+    let line = format!(
+        "why -q --report why.json --format json -- {}",
+        program.display()
+    );
+    let used_ns = 1000.0 * stdout(&place.run(line)).trim().parse::<f64>().unwrap();
+    let document = place.parsed("why.json");
+    let mut rows = list(&document["calls"]).iter();
+    let exit = rows.find(|row| row["call"] == "exit_group").unwrap();
+    let ended_ns = exit["on_cpu_ns"].as_f64().unwrap();
+    assert!(
+        ended_ns > 0.5 * used_ns,
+        "{ended_ns} of {used_ns}: {document:#}"
+    );
 }

@@ -15,7 +15,8 @@ use super::words::parsed;
 use analysis::attribute::attribute;
 use model::{By, Ending, Profile};
 use report::{
-    Format, ProfileDocument, Screen, WhyDocument, profile_table, why_document, write_answer,
+    Format, ProfileDocument, Screen, WhyDocument, WhyView, profile_table, why_document,
+    write_answer,
 };
 use sys::null_call::null_call_ns;
 
@@ -28,9 +29,9 @@ use std::path::{Path, PathBuf};
 
 /// Where the time of a command goes, and what could be saved.
 ///
-/// Traces it with all its children and prints at most one screen: where the wall time went, the calls that took most
-/// of it, and advice. All of it was measured in the program itself. A single FILE that is not a program is a profile
-/// from 'syscost trace -o' or 'why -o', or the output of strace.
+/// Traces it with all its children and prints one screen: the answer first, then where the wall time went, the calls
+/// that took most of it, and further advice. All of it was measured in the program itself. A single FILE that is not a
+/// program is a profile from 'syscost trace -o' or 'why -o', or the output of strace.
 ///
 /// --versus compares unit costs, for places where nothing can be run: calls x (cost there - cost here).
 #[derive(clap::Args)]
@@ -69,6 +70,9 @@ struct AnswerArgs {
     /// Write the answer to a file instead of standard error; '-' for standard output, after the command's.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// How much of it. [default: screen]
+    #[arg(long)]
+    view: Option<WhyView>,
     /// Output format of the answer. [default: text]
     #[arg(long)]
     format: Option<Format>,
@@ -172,6 +176,7 @@ impl AnswerArgs {
             costs: more.costs.or(self.costs.clone()),
             versus: [&self.versus[..], &more.versus].concat(),
             report: more.report.or(self.report.clone()),
+            view: more.view.or(self.view),
             format: more.format.or(self.format),
         })
     }
@@ -216,7 +221,7 @@ impl AnswerArgs {
         };
         write_answer(
             &json,
-            || why_document(profile, &attribution),
+            || why_document(profile, &attribution, self.view.unwrap_or_default(), screen),
             format,
             screen,
             out,

@@ -47,8 +47,17 @@ const FUNCTIONS: &[&str] = &[
     "uv_",
     "event_base_loop",
     "epoll_dispatch",
-    "PyThread_",
+    "Py_",
+    "PyEval_",
     "PyMutex_",
+    "PyObject_",
+    "PyRun_",
+    "PyThread_",
+    "Perl_",
+    "perl_",
+    "rb_",
+    "v8::",
+    "node::",
     "start_thread",
     "clone",
 ];
@@ -66,6 +75,7 @@ pub fn is_runtime(function: &str) -> bool {
         .trim_start_matches("libc_");
     function.starts_with(['[', '/'])
         || function.starts_with("__")
+        || function.starts_with("_Py")
         || function.contains("+0x")
         || function.contains(":0x")
         || !bare.contains(char::is_alphabetic)

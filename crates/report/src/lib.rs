@@ -22,7 +22,7 @@ mod study;
 pub mod svg;
 pub mod top;
 
-pub use attribution::{WhyDocument, time_figure, why_document};
+pub use attribution::{WhyDocument, WhyView, time_figure, why_document};
 pub use comparison::{
     Finding, Outcome, comparison_document, exceeded_line, finding_lines, findings,
     profile_findings, profiles_document,

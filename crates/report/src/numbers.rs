@@ -182,6 +182,13 @@ impl TimeUnit {
     pub fn text(self, seconds: f64) -> String {
         format!("{:.*}", self.digits, seconds * self.per_second)
     }
+
+    /// `0 to 3`, `1.2 to 6.5`: with two figures of the larger end.
+    pub fn range(self, ends: [f64; 2]) -> String {
+        let [low, high] = ends.map(|seconds| seconds * self.per_second);
+        let digits = (1.0 - high.log10().floor()).clamp(0.0, 6.0) as usize;
+        format!("{low:.digits$} to {high:.digits$}")
+    }
 }
 
 /// Uses the suffixes of parameters: `210K`, `1.25M`, `12.3`.

@@ -7,7 +7,7 @@ use model::syscall_names::bare_name;
 use model::{By, CallCount, Profile, StackCount};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 /// One call.
 #[derive(Default, Serialize, JsonSchema)]
@@ -57,7 +57,7 @@ pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
             .unwrap_or_default();
         CallRow {
             function: functions
-                .most(&process, &BTreeSet::from([bare_name(&count.call)]))
+                .most(&process, &[bare_name(&count.call)])
                 .or_else(|| waiting(profile, &count.call)),
             process,
             count: CallCount {
@@ -103,7 +103,7 @@ impl<'a> Functions<'a> {
     }
 
     /// The innermost function that is not a wrapper of the call, of the stack with most calls.
-    pub fn most(&self, process: &str, names: &BTreeSet<&str>) -> Option<String> {
+    pub fn most(&self, process: &str, names: &[&str]) -> Option<String> {
         let mut frames = names
             .iter()
             .flat_map(|name| [(process, *name), ("", *name)])

@@ -60,16 +60,6 @@ pub enum State {
     BlockedElsewhere,
 }
 
-impl Ledger {
-    /// Seconds that threads ran or were held up: neither idle nor waiting for a CPU.
-    pub fn held_s(&self) -> f64 {
-        let own = self.parts.iter();
-        own.filter(|part| !part.state.is_idle() && part.state != State::Runnable)
-            .map(|part| part.seconds)
-            .sum()
-    }
-}
-
 impl State {
     pub fn is_idle(self) -> bool {
         matches!(self, State::Blocked { because } if because.is_idle())

@@ -21,8 +21,9 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
         .chain(&table.cautions)
         .cloned()
         .collect();
-    if !head.is_empty() {
-        write_notes(&head, screen, out)?;
+    write_notes(&head, screen, out)?;
+    let continues = !table.rows().is_empty() || !table.notes.is_empty();
+    if continues && !head.is_empty() {
         writeln!(out)?;
     }
     if !table.rows().is_empty() {

@@ -1,83 +1,73 @@
 //! Advice in words: who makes which calls, where, and what to change. All formats of attributions call it.
 
-use crate::attribution::notes::range;
-use crate::numbers::{self, duration, percent, seconds, thousands};
-use analysis::attribute::advice::{Advice, PathUse, Time, advice, largest};
-use analysis::attribute::spent::spent;
-use model::Profile;
+use crate::attribution::notes::function;
+use crate::numbers::{duration, thousands};
+use analysis::attribute::advice::{Advice, Time};
+use analysis::attribute::seconds::Seconds;
+use analysis::attribute::spent::Spent;
 use model::prose::{counted, some};
 
-/// A sentence for each piece of advice, or that there is none.
-pub fn advice_lines(profile: &Profile) -> Vec<String> {
-    let advice = advice(profile, profile.null_call_ns, &spent(profile));
-    if advice.is_empty() {
-        none(profile)
+const MOST_CALLS: usize = 5;
+const MOST_PATHS: usize = 3;
+
+/// `app: 20,000 x openat+close of /etc/hostname, in load(): about 0.06 s of 0.40 s (0.05 s to 0.07 s). Keep it open, ...`
+pub fn line(advice: &Advice, time: &Spent, bare_s: f64) -> String {
+    let saved = advice.saved.map_or_else(
+        || "how much it takes is not known".to_string(),
+        |saved| saving(saved, &whole(advice, time, bare_s)),
+    );
+    let change = advice.change;
+    let change = change[..1].to_uppercase() + &change[1..];
+    format!(
+        "{}: {saved}{}. {change}.",
+        cause(advice, 1),
+        waiting(advice)
+    )
+}
+
+/// ` of 0.40 s`: the time that the saving is a part of.
+fn whole(advice: &Advice, time: &Spent, bare_s: f64) -> String {
+    let of_cpu = advice.time == Time::Cpu && time.parallel_s().is_some();
+    let (whole_s, unit) = if of_cpu {
+        (time.cpu_s, " of CPU time")
     } else {
-        advice.iter().map(line).collect()
-    }
-}
-
-const LITTLE: f64 = 0.02;
-
-pub fn none(profile: &Profile) -> Vec<String> {
-    let (groups, share) = largest(profile, 3);
-    let mut lines = match share {
-        Some(share) if share < LITTLE => {
-            vec![format!(
-                "No rule applies: system calls take {}% of the wall time.",
-                percent(100.0 * share)
-            )]
-        }
-        _ => {
-            let named: Vec<String> = groups
-                .iter()
-                .map(|group| {
-                    let takes = if group.takes_s > 0.0 {
-                        format!(" ({})", duration(group.takes_s))
-                    } else {
-                        String::new()
-                    };
-                    format!(
-                        "{} for {}{takes}",
-                        numbers::counted(group.calls, "call"),
-                        group.items
-                    )
-                })
-                .collect();
-            let most_of = if groups.iter().any(|group| group.takes_s > 0.0) {
-                "time"
-            } else {
-                "calls"
-            };
-            let most = if named.is_empty() {
-                String::new()
-            } else {
-                format!(" Most {most_of}: {}.", named.join(", "))
-            };
-            vec![format!("No rule applies.{most}")]
-        }
+        (time.untraced_s(bare_s), "")
     };
-    if profile.source.is_none() && profile.objects.is_empty() {
-        lines.push(
-            "Repeated look-ups are not known: 'syscost trace --paths' records them.".to_string(),
-        );
+    whole_s.map_or_else(String::new, |whole_s| {
+        format!(" of {}{unit}", duration(whole_s))
+    })
+}
+
+fn saving(saved: Seconds, of: &str) -> String {
+    let [value, low, high] = [saved.value, saved.low, saved.high].map(duration);
+    if low == high {
+        format!("about {value}{of}")
+    } else if saved.low == 0.0 {
+        format!("up to {high}{of}")
+    } else {
+        format!("about {value}{of} ({low} to {high})")
     }
-    lines
 }
 
-pub fn line(advice: &Advice) -> String {
-    let range = advice
-        .saved
-        .map(range)
-        .filter(|range| !range.is_empty())
-        .map_or_else(String::new, |range| format!(" ({range})"));
-    let saved = advice
-        .saved
-        .map_or_else(|| "?".to_string(), |saved| seconds(saved.value));
-    format!("{saved} s{range}: {}", what(advice))
-}
-
+/// What happens, and what to change.
 pub fn what(advice: &Advice) -> String {
+    format!(
+        "{}: {}{}",
+        cause(advice, MOST_PATHS),
+        advice.change,
+        waiting(advice)
+    )
+}
+
+fn waiting(advice: &Advice) -> &'static str {
+    if advice.time == Time::Elapsed {
+        " (with waiting)"
+    } else {
+        ""
+    }
+}
+
+fn cause(advice: &Advice, paths: usize) -> String {
     let process = if advice.process.is_empty() {
         String::new()
     } else {
@@ -86,38 +76,37 @@ pub fn what(advice: &Advice) -> String {
     let function = advice
         .function
         .as_ref()
-        .map_or_else(String::new, |name| format!(" in {name}()"));
-    let waiting = if advice.time == Time::Elapsed {
-        " (with waiting)"
-    } else {
-        ""
-    };
+        .map_or_else(String::new, |name| format!(", in {}", function(name)));
     format!(
-        "{process}{}{function}{}: {}{waiting}",
+        "{process}{}{}{function}",
         calls(advice),
-        most(&advice.paths),
-        advice.change
+        most(advice, paths)
     )
 }
 
-/// `20,000 read of 1 byte each`
+/// `20,000 read of 1 byte each`, `20,000 x openat+read+close of /etc/hostname`
 fn calls(advice: &Advice) -> String {
-    let names = some(&advice.names, 4);
+    let number = thousands(advice.calls as f64);
+    let names = some(&advice.names, MOST_CALLS);
     let of = advice.of.as_deref().unwrap_or_default();
+    let same = match &advice.paths[..] {
+        [only] if advice.items == 1 => only.path.clone(),
+        _ => format!("the same {}", counted(advice.items, "path")),
+    };
     [
         (
-            "{calls}",
-            format!("{} {names}", thousands(advice.calls as f64)),
+            "{turns}",
+            format!("{number} x {}", names.replace(", ", "+")),
         ),
+        ("{calls}", format!("{number} {names}")),
         ("{names}", names),
         ("{items}", thousands(advice.items as f64)),
-        ("{files}", counted(advice.items, "file")),
-        ("{paths}", counted(advice.items, "path")),
         (
             "{bytes}",
             format!("{of} {}", if of == "1" { "byte" } else { "bytes" }),
         ),
         ("{of}", of.to_string()),
+        ("{same}", same),
     ]
     .iter()
     .fold(advice.phrase.to_string(), |phrase, (word, text)| {
@@ -126,12 +115,13 @@ fn calls(advice: &Advice) -> String {
 }
 
 /// ` (most: a.h 150,000, b.h 149,000)`
-fn most(paths: &[PathUse]) -> String {
-    let named: Vec<String> = paths
-        .iter()
+fn most(advice: &Advice, paths: usize) -> String {
+    let named = advice.paths.iter().take(paths);
+    let named: Vec<String> = named
         .map(|path| format!("{} {}", path.path, thousands(path.calls as f64)))
         .collect();
-    if named.is_empty() {
+    let is_named = advice.items == 1 && advice.phrase.contains("{same}");
+    if named.is_empty() || is_named {
         String::new()
     } else {
         format!(" (most: {})", named.join(", "))

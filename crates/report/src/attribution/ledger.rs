@@ -1,73 +1,45 @@
 //! Thread time as the first table of `why` (on CPU, runnable, held up, idle), and a line about requests.
 
-use super::hung::hung_lines;
+use super::notes;
+use super::rows::{self, Row, shortened};
 use super::time::{RUNNABLE, name};
-use super::{advice, notes};
-use crate::numbers::{TimeUnit, counted, duration, percent, seconds, thousands};
-use crate::{Cell, Columns, Table};
-use analysis::attribute::Attribution;
+use super::why::Length;
+use crate::Table;
+use crate::numbers::{counted, duration, percent, seconds, thousands};
 use analysis::attribute::blocked::Because;
 use analysis::attribute::ledger::{Ledger, LedgerPart, LedgerWait, State};
 use analysis::attribute::requests::Answered;
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
-use indexmap::IndexSet;
 use model::Profile;
 use model::prose::some;
 
-const MOST_BUSY: usize = 8;
 const MOST_IDLE: usize = 2;
-const MOST_NAMES: usize = 4;
-/// The largest saving stands above the table if it is at least this share of the time that is not idle.
-const LARGE_SAVING: f64 = 0.1;
-/// Parts with a smaller share of the time are summed in one row.
-const LEAST: f64 = 0.01;
 /// Parts of a request's time with a smaller share are left out.
 const LEAST_OF_REQUEST: f64 = 0.05;
 
-pub fn ledger_table(
-    profile: &Profile,
-    title: &str,
-    attribution: &Attribution,
-    ledger: &Ledger,
-) -> Table {
+/// Busy parts first: on a CPU, runnable and held up.
+pub fn ledger_rows(profile: &Profile, ledger: &Ledger, length: Length) -> Vec<Row> {
     let (idle, busy): (Vec<&LedgerPart>, Vec<&LedgerPart>) =
         ledger.parts.iter().partition(|part| part.state.is_idle());
-    let mut rows = shown(&busy, MOST_BUSY, "others");
-    rows.extend(shown(&idle, MOST_IDLE, "idle: others"));
+    let [busy, idle] = [busy, idle].map(|parts| {
+        let rows = parts.into_iter().map(|part| row(part, length.names));
+        rows.collect()
+    });
+    let mut rows = shortened(busy, length.parts, length.names, "others");
+    rows.extend(shortened(idle, MOST_IDLE, length.names, "idle: others"));
     if let (Some(row), Some(throttled)) = (
         rows.iter_mut().find(|row| row.name == RUNNABLE),
         &profile.usage.throttled,
     ) {
         row.what = throttled.words();
     }
-    let unit = TimeUnit::of(ledger.thread_s);
-    let columns = Columns::of(&rows)
-        .left("part", |row| &row.name)
-        .right(&unit.title("time"), |row| {
-            Cell::number(unit.text(row.seconds), row.seconds)
-        })
-        .right("%", |row| {
-            let share = row.seconds / ledger.thread_s.max(f64::MIN_POSITIVE);
-            Cell::number(percent(100.0 * share), share)
-        })
-        .right("waits", |row| row.waits)
-        .right("ms each", |row| {
-            let each = row
-                .waits
-                .map(|waits| 1e3 * row.seconds / waits.max(1) as f64);
-            Cell::known(each, |each| format!("{each:.2}"))
-        })
-        .left("what", |row| &row.what)
-        .wrapping();
-    columns
-        .table()
+    rows
+}
+
+pub fn ledger_table(profile: &Profile, title: &str, ledger: &Ledger, length: Length) -> Table {
+    rows::table(&ledger_rows(profile, ledger, length), ledger.thread_s)
         .titled(format!("{}: {}", short(title), whole(profile, ledger)))
-        .cautioned(
-            hung_lines(attribution, ledger)
-                .into_iter()
-                .chain(largest_saving(attribution, ledger)),
-        )
         .noted(ledger.requests.iter().map(answered))
 }
 
@@ -95,40 +67,10 @@ fn whole(profile: &Profile, ledger: &Ledger) -> String {
     format!("{time} thread-s{wall}; threads: {}", counts.join(", "))
 }
 
-struct Row {
-    name: String,
-    seconds: f64,
-    waits: Option<u64>,
-    what: String,
-}
-
-/// Rows for the largest parts; the rest is summed in one row.
-fn shown(parts: &[&LedgerPart], most: usize, rest: &str) -> Vec<Row> {
-    let whole_s: f64 = parts.iter().map(|part| part.seconds).sum();
-    let large = parts
-        .iter()
-        .take_while(|part| part.seconds >= LEAST * whole_s)
-        .count();
-    let (large, small) = parts.split_at(large.min(most));
-    let mut rows: Vec<Row> = large.iter().map(|part| row(part)).collect();
-    let seconds: f64 = small.iter().map(|part| part.seconds).sum();
-    if seconds > LEAST / 10.0 * whole_s {
-        let names: IndexSet<String> = small.iter().map(|part| row(part).name).collect();
-        let names: Vec<String> = names.into_iter().collect();
-        rows.push(Row {
-            name: rest.to_string(),
-            seconds,
-            waits: None,
-            what: some(&names, MOST_NAMES),
-        });
-    }
-    rows
-}
-
-fn row(part: &LedgerPart) -> Row {
+fn row(part: &LedgerPart, names: usize) -> Row {
     let what = match (&part.wait, &part.cpu) {
         (Some(wait), _) => waited(wait),
-        (_, Some(cpu)) => some(&cpu.what, MOST_NAMES),
+        (_, Some(cpu)) => some(&cpu.what, names),
         _ => String::new(),
     };
     Row {
@@ -139,6 +81,7 @@ fn row(part: &LedgerPart) -> Row {
         seconds: part.seconds,
         waits: part.waits,
         what,
+        ..Row::default()
     }
 }
 
@@ -187,15 +130,6 @@ fn waited(wait: &LedgerWait) -> String {
         format!(", {}", counted(number, "connection"))
     });
     format!("{}: {text}{connections}{function}", wait.process)
-}
-
-fn largest_saving(attribution: &Attribution, ledger: &Ledger) -> Option<String> {
-    let first = attribution.advice.first()?;
-    let large = first.saved?.value >= LARGE_SAVING * ledger.held_s();
-    if !large {
-        return None;
-    }
-    Some(format!("Could be saved: {}.", advice::line(first)))
 }
 
 /// `Requests: 3,698 (1,849/s), median 0.25 ms, p99 4.1 ms; each 3.2 calls and 1.1 switches. Their time: 61% on a CPU, ...`

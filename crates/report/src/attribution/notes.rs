@@ -18,6 +18,20 @@ pub fn range(time: Seconds) -> String {
     }
 }
 
+/// `load()`, and of interpreters whose functions have names: `load() (app.py)`
+pub fn function(name: &str) -> String {
+    let script = name
+        .strip_prefix("py::")
+        .and_then(|name| name.split_once(':'));
+    match script {
+        Some((name, file)) => {
+            let file = file.rsplit('/').next().unwrap_or(file);
+            format!("{name}() ({file})")
+        }
+        None => format!("{name}()"),
+    }
+}
+
 /// `file.open_close less fd.close`
 pub fn basis(basis: &Basis) -> String {
     [&[basis.operation.as_str()], &basis.less[..]]

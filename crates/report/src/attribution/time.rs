@@ -1,9 +1,11 @@
-//! Where the time of a workload went, as the first table of `why` and as one bar of pages: the same parts under the same names.
+//! Where the time of a workload went, as the rows of `why` and as one bar of pages: the same parts under the same names.
 
 use super::notes;
+use super::rows::{self, Row, shortened};
+use super::why::Length;
+use crate::Table;
 use crate::figure::{Chart, Figure, Share, ShareKind};
-use crate::numbers::{TimeUnit, duration, percent};
-use crate::{Cell, Columns, Table};
+use crate::numbers::{duration, percent};
 use analysis::attribute::spent::{Part, PartKind, Spent, spent};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
@@ -14,10 +16,9 @@ use std::collections::HashSet;
 /// Woken or preempted, and not on a CPU yet.
 pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
 
-/// Smaller shares of the time are summed in one row.
-pub const LEAST: f64 = 0.005;
+/// Smaller shares of the time are not drawn.
+const LEAST: f64 = 0.0005;
 const MOST_NAMES: usize = 4;
-const MOST_WAITS: usize = 3;
 
 pub fn name(kind: PartKind) -> (String, ShareKind) {
     let (name, share) = match kind {
@@ -61,68 +62,53 @@ fn awaited(reason: Reason) -> &'static str {
 }
 
 /// Rows that add up to the wall time, else to the CPU time.
-pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
-    let whole_s = spent
-        .whole_s()
-        .unwrap_or_else(|| spent.parts.iter().map(Part::seconds).sum());
-    let row = |part: &Part| Row {
-        name: name(part.kind).0,
-        seconds: part.seconds(),
-        cpu_s: part.cpu_s,
-        what: match part.kind {
-            PartKind::Blocked { reason } => some(awaited_by(&part.what, reason, waits), MOST_WAITS),
-            _ => some(&part.what, MOST_NAMES),
-        },
-    };
-    let (mut shown, small): (Vec<Row>, Vec<Row>) = spent
+pub fn time_rows(spent: &Spent, waits: &[Wait], names: usize) -> Vec<Row> {
+    let is_parallel = spent.parallel_s().is_some();
+    spent
         .parts
         .iter()
-        .map(row)
-        .partition(|row| row.seconds >= LEAST * whole_s);
-    shown.extend(Some(others(&small)).filter(|others| others.seconds > LEAST * whole_s / 10.0));
-    let unit = TimeUnit::of(whole_s);
-    let parallel = spent.parallel_s().zip(spent.cpu_s);
-    let columns = Columns::of(&shown)
-        .left("part", |row| &row.name)
-        .right(&unit.title("time"), |row| {
-            Cell::number(unit.text(row.seconds), row.seconds)
+        .map(|part| Row {
+            name: name(part.kind).0,
+            seconds: part.seconds(),
+            range: spent.sampled_s(part),
+            cpu_s: part.cpu_s.filter(|_| is_parallel),
+            what: match part.kind {
+                PartKind::Blocked { reason } => some(awaited_by(&part.what, reason, waits), names),
+                _ => some(&part.what, names),
+            },
+            waits: None,
         })
-        .right("%", |row| {
-            let share = if whole_s > 0.0 {
-                row.seconds / whole_s
-            } else {
-                0.0
-            };
-            Cell::number(percent(100.0 * share), share)
-        })
-        .right(&unit.title("CPU"), |row| {
-            Cell::known(row.cpu_s, |seconds| unit.text(seconds))
-        })
-        .shown_if(parallel.is_some())
-        .left("what", |row| &row.what)
-        .wrapping();
-    let whole = match (spent.wall_s, spent.cpu_s, parallel) {
-        (Some(wall_s), _, Some((_, cpu_s))) => {
-            format!(
-                "{} of wall time, {} of CPU time",
-                duration(wall_s),
-                duration(cpu_s)
-            )
+        .collect()
+}
+
+pub fn whole(spent: &Spent) -> String {
+    let parallel = spent.parallel_s().and(spent.cpu_s);
+    match (spent.wall_s, spent.cpu_s, parallel) {
+        (Some(wall_s), _, Some(cpu_s)) => {
+            let [wall, cpu] = [wall_s, cpu_s].map(duration);
+            format!("{wall} of wall time, {cpu} of CPU time")
         }
         (Some(wall_s), ..) => format!("{} of wall time", duration(wall_s)),
         (None, Some(cpu_s), _) => format!("{} of CPU time", duration(cpu_s)),
         (None, None, _) => "time unknown".to_string(),
-    };
-    let shared = parallel.map(|(parallel_s, _)| {
+    }
+}
+
+pub fn time_table(title: &str, spent: &Spent, waits: &[Wait], length: Length) -> Table {
+    let rows = time_rows(spent, waits, length.names);
+    let rows = shortened(rows, length.parts, length.names, "others");
+    let whole_s = spent
+        .whole_s()
+        .unwrap_or_else(|| spent.parts.iter().map(Part::seconds).sum());
+    let shared = spent.parallel_s().map(|parallel_s| {
         format!(
             "Threads share the wall time: for {} one was on a CPU, for {} several were.",
             duration(spent.on_cpus_s[0]),
             duration(parallel_s)
         )
     });
-    columns
-        .table()
-        .titled(format!("{title}: {whole}"))
+    rows::table(&rows, whole_s)
+        .titled(format!("{title}: {}", whole(spent)))
         .noted(shared)
 }
 
@@ -146,26 +132,6 @@ fn awaited_by(calls: &[String], reason: Reason, waits: &[Wait]) -> Vec<String> {
         .map(|wait| notes::wait(wait))
         .chain(bare)
         .collect()
-}
-
-struct Row {
-    name: String,
-    seconds: f64,
-    cpu_s: Option<f64>,
-    what: String,
-}
-
-fn others(small: &[Row]) -> Row {
-    let names: Vec<&str> = small.iter().map(|row| row.name.as_str()).collect();
-    Row {
-        name: "others".to_string(),
-        seconds: small.iter().map(|row| row.seconds).sum(),
-        cpu_s: small
-            .iter()
-            .filter_map(|row| row.cpu_s)
-            .reduce(|sum, seconds| sum + seconds),
-        what: some(&names, MOST_NAMES),
-    }
 }
 
 pub fn time_figure(profile: &Profile) -> Option<Figure> {
@@ -194,7 +160,7 @@ pub fn time_figure(profile: &Profile) -> Option<Figure> {
                 share,
             }
         })
-        .filter(|part| part.share > LEAST / 10.0)
+        .filter(|part| part.share > LEAST)
         .collect();
     parts.sort_by_key(|part| part.kind);
     let words: Vec<String> = parts

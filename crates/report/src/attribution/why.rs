@@ -1,32 +1,68 @@
-//! An attribution on one screen: where the wall time went, the calls with most of it and who made
-//! them, what could be saved, and what they would cost elsewhere.
+//! An attribution on one screen: the answer, where the time went, the calls with most of it and who made them, what else could be
+//! saved, and what they would cost elsewhere. Order and length are decided here.
 
+use super::answer::answer;
 use super::ledger::ledger_table;
-use super::rings::{rings, shoot_downs};
-use super::time::{LEAST, time_table};
-use super::{advice, csv, elsewhere, notes};
-use crate::numbers::{TimeUnit, counted, percent, seconds};
-use crate::profile::notes::{title, tree};
-use crate::{Cell, Columns, Table};
+use super::rings::rings;
+use super::time::time_table;
+use super::{advice, calls, csv, elsewhere, notes};
+use crate::numbers::{counted, percent, seconds};
+use crate::profile::notes::title;
+use crate::{Cell, Columns, Format, Screen, Table, write_document};
 use analysis::attribute::Attribution;
-use analysis::attribute::calls::CallRow;
+use analysis::attribute::calls::Entering;
 use analysis::attribute::seconds::s;
 use analysis::attribute::spent::{PartKind, Spent};
 use analysis::compare::RaceFound;
+use clap::ValueEnum;
 use document::{Block, Document};
 use model::program::ProgramInKernels;
-use model::{CallCount, JsonDocument, Profile};
+use model::{JsonDocument, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-const MOST_CALLS: usize = 5;
-const MOST_LOCKS: usize = 3;
-const MOST_SAVINGS: usize = 5;
-const MOST_PATHS: usize = 4;
 const MOST_WARNINGS: usize = 2;
+const MOST_TITLE: usize = 50;
+/// Lines of a screen: of one process, and of several, which have threads or a tree.
+const LINES: [usize; 2] = [24, 40];
 
-/// From this share of user mode on, system calls are not the problem.
-const USER_BOUND: f64 = 0.8;
+/// How much `syscost why` shows.
+#[derive(Clone, Copy, Default, PartialEq, ValueEnum)]
+pub enum WhyView {
+    /// The answer, and as much of the rest as fits on 24 lines.
+    #[default]
+    Screen,
+    /// All of it.
+    All,
+}
+
+/// The most rows, and names in one.
+#[derive(Clone, Copy)]
+pub struct Length {
+    pub parts: usize,
+    pub calls: usize,
+    pub names: usize,
+}
+
+pub const ALL: Length = length(usize::MAX, usize::MAX, 4);
+
+/// Of a screen, the first that fits.
+const LENGTHS: [Length; 6] = [
+    length(6, 5, 4),
+    length(6, 5, 2),
+    length(5, 4, 1),
+    length(4, 3, 1),
+    length(3, 2, 1),
+    length(2, 1, 1),
+];
+
+const fn length(parts: usize, calls: usize, names: usize) -> Length {
+    Length {
+        parts,
+        calls,
+        names,
+    }
+}
 
 /// What `syscost why` prints: where the time of a command went, and what could be saved.
 #[derive(Serialize, JsonSchema)]
@@ -45,86 +81,127 @@ impl JsonDocument for WhyDocument<'_> {
     const SCHEMA: &'static str = "syscost.why/1";
 }
 
-pub fn why_document(profile: &Profile, attribution: &Attribution) -> Document {
+/// The answer, where the time went, the calls, further advice. `screen` is what `view` has to fit.
+pub fn why_document(
+    profile: &Profile,
+    attribution: &Attribution,
+    view: WhyView,
+    screen: Screen,
+) -> Document {
+    let lengths: &[Length] = match view {
+        WhyView::Screen => &LENGTHS,
+        WhyView::All => &[ALL],
+    };
+    let most = LINES[usize::from(attribution.threads.is_some() || profile.tree.len() > 1)];
+    let mut tables = Vec::new();
+    for length in lengths {
+        tables = why_tables(profile, attribution, *length);
+        if lines(&tables, screen) <= most {
+            break;
+        }
+    }
+    tables.extend(attribution.elsewhere.iter().map(elsewhere::table));
     Document {
-        blocks: why_tables(profile, attribution)
-            .into_iter()
-            .map(Block::Table)
-            .collect(),
+        blocks: tables.into_iter().map(Block::Table).collect(),
         records: csv::records(attribution),
     }
 }
 
-fn why_tables(profile: &Profile, attribution: &Attribution) -> Vec<Table> {
-    let title = title(profile);
-    let threads = attribution.threads.as_ref();
-    // Services have no end that something could delay: their wall time is not divided.
-    let by_wall = threads.is_none() || !profile.is_service();
-    let threads = threads.map(|ledger| ledger_table(profile, &title, attribution, ledger));
-    let wall = if by_wall {
-        Some(time_table(&title, &attribution.time, &attribution.waits))
-    } else {
-        None
+fn lines(tables: &[Table], screen: Screen) -> usize {
+    let mut text = Vec::new();
+    let document = Document {
+        blocks: tables.iter().cloned().map(Block::Table).collect(),
+        ..Document::default()
     };
-    let mut tables: Vec<Table> = threads.into_iter().chain(wall).collect();
-    if let Some(last) = tables.last_mut() {
-        let verdicts = verdicts(attribution, by_wall).into_iter();
-        last.notes.extend(verdicts.chain(gap(profile)));
+    match write_document(&document, Format::Text, screen, &mut text) {
+        Ok(()) => text.iter().filter(|byte| **byte == b'\n').count(),
+        Err(_) => 0,
     }
-    tables.extend([
-        calls(profile, attribution),
-        rings(profile, attribution),
-        savings(profile, attribution),
-    ]);
-    tables.extend(attribution.elsewhere.iter().map(elsewhere::table));
+}
+
+fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> Vec<Table> {
+    let is_all = length.parts == ALL.parts;
+    let title = if is_all {
+        title(profile)
+    } else {
+        cut(title(profile))
+    };
+    // Services have no end that something could delay: their wall time is not divided.
+    let by_wall = attribution.threads.is_none() || !profile.is_service();
+    let threads = attribution.threads.iter();
+    let mut tables: Vec<Table> = threads
+        .map(|ledger| ledger_table(profile, &title, ledger, length))
+        .collect();
+    // One name in a row: without what is rarely the answer.
+    let is_short = length.names == 1;
+    if tables.is_empty() || by_wall && !is_short {
+        let time = &attribution.time;
+        tables.push(time_table(&title, time, &attribution.waits, length));
+    }
+    tables[0].cautions = answer(profile, attribution);
     if let Some(last) = tables.last_mut() {
-        let incomplete = if attribution.incomplete {
-            Some("the profile is incomplete: all counts are lower bounds".to_string())
-        } else {
-            None
-        };
-        let warnings = incomplete
-            .iter()
-            .chain(&attribution.warnings)
-            .take(MOST_WARNINGS);
+        let gap = gap(profile).filter(|_| !is_short);
+        let paths = paths(profile).filter(|_| !is_short && attribution.advice.is_empty());
         last.notes
-            .extend(warnings.map(|warning| format!("Warning: {}.", warning.trim_end_matches('.'))));
+            .extend(verdicts(attribution).chain(gap).chain(paths));
     }
-    tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
+    tables.push(calls::table(profile, attribution, length.calls));
+    tables.push(rings(profile, attribution));
+    tables.push(further(attribution, length.calls));
+    tables.retain(|table| {
+        !table.rows().is_empty() || !table.notes.is_empty() || !table.cautions.is_empty()
+    });
+    if let Some(last) = tables.last_mut() {
+        last.notes.extend(warnings(attribution));
+    }
     tables.iter().map(Table::without_empty).collect()
 }
 
-fn verdicts(attribution: &Attribution, by_wall: bool) -> Vec<String> {
-    attribution
-        .entering
-        .as_ref()
-        .map(|entering| {
-            let of = match (entering.of_wall, is_traced(&attribution.time)) {
-                (true, true) => "of the wall time without tracing",
-                (true, false) => "of the wall time",
-                (false, _) => "of the CPU time",
-            };
-            // Behind stops only the least time of calls is known.
-            let at_most = if attribution.time.seconds_of(PartKind::Stops) > 0.0 {
-                "at most "
-            } else {
-                ""
-            };
-            format!(
-                "If entering the kernel cost nothing: {at_most}{}% less {of} ({} x {:.0} ns).",
-                percent(100.0 * entering.share),
-                counted(entering.calls, "call"),
-                entering.null_call_ns
-            )
-        })
+/// A long command leaves room for the answer.
+fn cut(title: String) -> String {
+    match title.char_indices().nth(MOST_TITLE) {
+        Some((end, _)) => format!("{}...", &title[..end]),
+        None => title,
+    }
+}
+
+fn warnings(attribution: &Attribution) -> impl Iterator<Item = String> {
+    let incomplete = if attribution.incomplete {
+        Some("the profile is incomplete: all counts are lower bounds".to_string())
+    } else {
+        None
+    };
+    let all = incomplete.into_iter().chain(attribution.warnings.clone());
+    all.take(MOST_WARNINGS)
+        .map(|warning| format!("Warning: {}.", warning.trim_end_matches('.')))
+}
+
+fn verdicts(attribution: &Attribution) -> impl Iterator<Item = String> {
+    let entering = attribution.entering.as_ref();
+    entering
+        .map(|entering| without_entering(entering, &attribution.time))
         .into_iter()
         .chain(stopped(&attribution.time))
-        .chain(if by_wall {
-            user_bound(&attribution.time)
-        } else {
-            None
-        })
-        .collect()
+}
+
+fn without_entering(entering: &Entering, time: &Spent) -> String {
+    let of = match (entering.of_wall, is_traced(time)) {
+        (true, true) => "of the wall time without tracing",
+        (true, false) => "of the wall time",
+        (false, _) => "of the CPU time",
+    };
+    // Behind stops only the least time of calls is known.
+    let at_most = if time.seconds_of(PartKind::Stops) > 0.0 {
+        "at most "
+    } else {
+        ""
+    };
+    format!(
+        "If entering the kernel cost nothing: {at_most}{}% less {of} ({} x {:.0} ns).",
+        percent(100.0 * entering.share),
+        counted(entering.calls, "call"),
+        entering.null_call_ns
+    )
 }
 
 fn stopped(time: &Spent) -> Option<String> {
@@ -137,11 +214,19 @@ fn stopped(time: &Spent) -> Option<String> {
             .to_string())
 }
 
-/// Whether tracing is a row of the table of parts.
+fn paths(profile: &Profile) -> Option<String> {
+    if profile.source.is_some() || !profile.objects.is_empty() {
+        return None;
+    }
+    Some("Repeated look-ups are not known: 'syscost trace --paths' records them.".to_string())
+}
+
+const LEAST_TRACED: f64 = 0.005;
+
 fn is_traced(time: &Spent) -> bool {
     let traced_s = time.seconds_of(PartKind::Tracer) + time.seconds_of(PartKind::Stops);
     time.whole_s()
-        .is_some_and(|whole_s| traced_s >= LEAST * whole_s)
+        .is_some_and(|whole_s| traced_s >= LEAST_TRACED * whole_s)
 }
 
 /// From this share of the wall time on, the longest time between two calls is shown.
@@ -167,140 +252,10 @@ fn gap(profile: &Profile) -> Option<String> {
     }
 }
 
-/// Waiting for a CPU is not counted: that is the doing of other programs.
-fn user_bound(time: &Spent) -> Option<String> {
-    let (whole_s, user_s) = (time.whole_s()?, time.seconds_of(PartKind::UserMode));
-    let waiting_s = time.seconds_of(PartKind::WaitingForCpu);
-    let share = user_s / (whole_s - waiting_s);
-    if share.is_nan() || share < USER_BOUND {
-        return None;
-    }
-    let of = match time.wall_s {
-        Some(_) => "wall time",
-        None => "CPU time",
-    };
-    let without = if waiting_s > 0.0 {
-        format!(
-            ", {}% of what is left without waiting for a CPU",
-            percent(100.0 * share)
-        )
-    } else {
-        String::new()
-    };
-    Some(format!(
-        "System calls are not the problem: {}% of the {of} is user mode{without}; 'perf record -g' shows its functions.",
-        percent(100.0 * user_s / whole_s)
-    ))
-}
-
-/// From this share of the wall time on, a lock of the kernel is shown.
-const LEAST_LOCKED: f64 = 0.01;
-
-fn kernel_locks(attribution: &Attribution) -> Option<String> {
-    let least_s = LEAST_LOCKED * attribution.time.wall_s.unwrap_or(0.0);
-    let shown = attribution
-        .locks
-        .iter()
-        .filter(|lock| s(lock.waited_ns) > least_s);
-    let own: Vec<String> = shown.take(MOST_LOCKS).map(notes::kernel_lock).collect();
-    if own.is_empty() {
-        return None;
-    }
-    Some(format!(
-        "Kernel locks, summed over threads: {}.",
-        own.join(", ")
-    ))
-}
-
-fn calls(profile: &Profile, attribution: &Attribution) -> Table {
-    let shown = &attribution.calls[..attribution.calls.len().min(MOST_CALLS)];
-    let others = others(&attribution.calls[shown.len()..]);
-    let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
-    let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
-    let time = |of: fn(&CallCount) -> Option<u64>| {
-        move |row: &&CallRow| {
-            let unknown = row.count.is_untimed();
-            Cell::known_unless(unknown, of(&row.count).map(s), |seconds| unit.text(seconds))
-        }
-    };
-    let by_threads = attribution.threads.is_some();
-    let waiting: fn(&CallCount) -> Option<u64> = match by_threads {
-        true => |count| count.blocked_ns,
-        false => |count| count.stalled_ns,
-    };
-    let elapsed = if profile.is_table() {
-        "time"
-    } else {
-        "elapsed"
-    };
-    let columns = Columns::of(&rows)
-        .left("call", |row| &row.count.call)
-        .right("calls", |row| row.count.calls)
-        .right("errors", |row| {
-            Some(row.count.failures()).filter(|failures| *failures > 0)
-        })
-        .right(&unit.title("on CPU"), time(|count| count.on_cpu_ns))
-        .right(&unit.title("waiting"), time(waiting))
-        .right(&unit.title(elapsed), |row| {
-            Cell::known(row.count.elapsed_ns.map(s), |seconds| unit.text(seconds))
-        })
-        .right("us each", |row| {
-            let timed = row.count.calls.saturating_sub(row.count.untimed);
-            let each = each_s(row, by_threads) * 1e6 / timed.max(1) as f64;
-            let known = Some(each).filter(|each| *each > 0.0);
-            Cell::known_unless(row.count.is_untimed(), known, |each| format!("{each:.2}"))
-        })
-        .left("who", |row| match &row.function {
-            Some(function) => format!("{} ({function})", row.process),
-            None => row.process.clone(),
-        });
-    let stalled = attribution
-        .calls
-        .iter()
-        .any(|row| row.count.stalled_ns.is_some());
-    let note = match (by_threads, stalled) {
-        (true, _) => Some("Waiting and us each: elapsed, summed over threads."),
-        (false, true) => Some("Waiting: nothing else in the program ran meanwhile."),
-        (false, false) => None,
-    };
-    let notes = note.map(str::to_string).into_iter();
-    let by = if by_threads { "time on a CPU" } else { "time" };
-    columns
-        .table()
-        .titled(format!("System calls by {by}"))
-        .noted(
-            notes
-                .chain(kernel_locks(attribution))
-                .chain(shoot_downs(profile, attribution))
-                .chain(tree(profile, MOST_PATHS)),
-        )
-}
-
-fn each_s(row: &CallRow, by_threads: bool) -> f64 {
-    match row.count.elapsed_ns() {
-        Some(ns) if by_threads => s(ns),
-        _ => row.seconds(),
-    }
-}
-
-fn others(rows: &[CallRow]) -> Option<CallRow> {
-    let mut count = CallCount {
-        call: format!("{} others", rows.len()),
-        ..CallCount::default()
-    };
-    rows.iter().for_each(|row| count.add(&row.count));
-    if rows.is_empty() {
-        return None;
-    }
-    Some(CallRow {
-        count,
-        ..CallRow::default()
-    })
-}
-
-fn savings(profile: &Profile, attribution: &Attribution) -> Table {
-    let advice = &attribution.advice[..attribution.advice.len().min(MOST_SAVINGS)];
-    let columns = Columns::of(advice)
+/// All but the first, which is the answer.
+fn further(attribution: &Attribution, most: usize) -> Table {
+    let advice = attribution.advice.get(1..).unwrap_or_default();
+    let columns = Columns::of(&advice[..advice.len().min(most)])
         .right("saves s", |advice| {
             advice.saved.map_or_else(
                 || Cell::from("?"),
@@ -312,41 +267,5 @@ fn savings(profile: &Profile, attribution: &Attribution) -> Table {
         })
         .left("what", advice::what)
         .wrapping();
-    let notes = if advice.is_empty() {
-        advice::none(profile)
-    } else {
-        Vec::new()
-    };
-    columns.table().titled("What could be saved").noted(notes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use analysis::attribute::spent::Part;
-
-    #[test]
-    fn the_share_of_user_mode_is_that_of_the_table() {
-        fn part(kind: PartKind, seconds: f64) -> Part {
-            Part {
-                kind,
-                wall_s: Some(seconds),
-                cpu_s: None,
-                what: Vec::new(),
-            }
-        }
-
-        let time = Spent {
-            wall_s: Some(10.0),
-            parts: vec![
-                part(PartKind::WaitingForCpu, 8.0),
-                part(PartKind::UserMode, 1.7),
-            ],
-            ..Spent::default()
-        };
-        let expected =
-            "17% of the wall time is user mode, 85% of what is left without waiting for a CPU; ";
-        let actual = user_bound(&time).unwrap();
-        assert!(actual.contains(expected), "{actual}");
-    }
+    columns.table().titled("Further savings")
 }

@@ -4,7 +4,7 @@
 use super::host;
 use super::kernel::CHANGES;
 use super::page::{Page, Part, Section};
-use crate::attribution::{advice_lines, ledger_table, time_figure};
+use crate::attribution::{ALL, all_lines, ledger_table, time_figure};
 use crate::figure::Figure;
 use crate::numbers::{counted, duration, significant};
 use crate::profile::latency::{Latency, histograms, latencies, latency_table, small};
@@ -93,18 +93,15 @@ fn time(profile: &Profile) -> Vec<Part> {
     let unknown = "It is not known what the wall time was spent on: several threads ran, and the tracer did not record when each was on a CPU.";
     let attribution = attribute(profile, None, &[]);
     let threads = attribution.threads.as_ref();
-    let threads =
-        threads.map(|ledger| ledger_table(profile, &notes::title(profile), &attribution, ledger));
+    let title = notes::title(profile);
+    let threads = threads.map(|ledger| ledger_table(profile, &title, ledger, ALL));
     let by_wall = threads.is_none() || !profile.is_service();
     let mut parts: Vec<Part> = threads.map(Part::table).into_iter().collect();
     if by_wall {
         parts.push(time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure));
     }
-    let advice = advice_lines(profile);
-    if !advice.is_empty() {
-        parts.push(Part::heading("What could be saved"));
-        parts.extend(advice.into_iter().map(Part::Lead));
-    }
+    parts.push(Part::heading("What could be saved"));
+    parts.extend(all_lines(profile, &attribution).into_iter().map(Part::Lead));
     parts.push(Part::Block(Block::Notes(notes::accounting(profile))));
     parts
 }

@@ -4,9 +4,9 @@ use super::found::{Advice, Time};
 use super::workload::{Program, Workload};
 use crate::attribute::seconds::Seconds;
 pub use crate::attribute::seconds::{added, s};
+use indexmap::IndexMap;
 use model::syscall_names::bare_name;
 use model::{CallCount, DescriptorKind, ObjectCount, Profile};
-use std::collections::{BTreeMap, BTreeSet};
 
 pub const INPUTS: &str = "read readv recvfrom recvmsg recvmmsg recv accept accept4";
 pub const POLLS: &str = "poll ppoll select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2";
@@ -85,21 +85,24 @@ impl<'a> Caller<'a> {
         (all_s(least), all_s(middle))
     }
 
-    fn outside_s(&self) -> f64 {
+    pub fn outside_s(&self) -> f64 {
         let calls = self.sum(|_| true);
         (self.cpu_s - s(calls.on_cpu_ns.unwrap_or(0)) - self.traced_s(calls.calls).0).max(0.0)
+    }
+
+    /// Of a compiled program, or of an interpreter.
+    pub fn within(&self, each: Around) -> (f64, f64) {
+        let mut interpreters = INTERPRETERS.split(' ');
+        each[usize::from(interpreters.any(|name| self.name.starts_with(name)))]
     }
 
     /// CPU time outside of calls that goes with `items`, for which `calls` are made: at least, and at most.
     pub fn around_s(&self, items: u64, calls: u64, each: Around) -> (f64, f64) {
         let outside_s = self.outside_s() * share(calls, self.sum(|_| true).calls);
-        let is_interpreter = INTERPRETERS
-            .split(' ')
-            .any(|name| self.name.starts_with(name));
-        let (low, high) = each[usize::from(is_interpreter)];
+        let (low, high) = self.within(each);
         let [low_s, high_s] = [low, high].map(|each_s| items as f64 * each_s);
         // What is known of the tracer is not known to the nanosecond.
-        let wrappers_s = calls as f64 * CALL_S[usize::from(is_interpreter)].1 / 3.0;
+        let wrappers_s = calls as f64 * self.within(CALL_S).1 / 3.0;
         (low_s.min(outside_s), high_s.min(outside_s.max(wrappers_s)))
     }
 
@@ -182,7 +185,7 @@ pub fn share(part: u64, whole: u64) -> f64 {
 #[derive(Clone)]
 pub struct Part<'a> {
     pub caller: &'a Caller<'a>,
-    names: BTreeMap<&'a str, u64>,
+    names: IndexMap<&'a str, u64>,
     pub calls: u64,
     on_cpu_s: Option<f64>,
     elapsed_s: Option<f64>,
@@ -195,7 +198,7 @@ impl<'a> Part<'a> {
     pub fn new(caller: &'a Caller<'a>) -> Part<'a> {
         Part {
             caller,
-            names: BTreeMap::new(),
+            names: IndexMap::new(),
             calls: 0,
             on_cpu_s: None,
             elapsed_s: None,
@@ -282,42 +285,44 @@ impl<'a> Part<'a> {
         self
     }
 
+    /// Seconds of the crossings alone.
+    pub fn crossings_s(&self) -> f64 {
+        self.calls as f64 * self.caller.null_call_ns / 1e9
+    }
+
     pub fn waited_s(&self) -> f64 {
         self.elapsed_s.unwrap_or(0.0)
     }
 
     pub fn takes_s(&self) -> f64 {
-        let bare_s = self.calls as f64 * self.caller.null_call_ns / 1e9;
-        self.on_cpu_s
-            .or(self.undivided_s)
-            .unwrap_or(0.0)
-            .max(bare_s)
+        let known_s = self.on_cpu_s.or(self.undivided_s);
+        known_s.unwrap_or(0.0).max(self.crossings_s())
     }
 
     pub fn left_out(&self) -> Seconds {
         self.with_around(self.calls, CALL_S)
     }
 
-    /// Of calls that serve `items`, with user mode for each of these. Times on a CPU vary by a sixth from one run to the
-    /// next; what is not measured is said to be one crossing, to ten.
+    /// Of calls that serve `items`, with user mode for each of these. What is not measured is said to be one crossing, to ten.
     pub fn with_around(&self, items: u64, each: Around) -> Seconds {
         let takes_s = self.takes_s();
         let (least, most) = self.caller.around_s(items, self.calls, each);
         let crossing_s = self.caller.null_call_ns / 1e9;
+        let [least_times, most_times] = self.caller.workload.varies;
         let measured = if self.on_cpu_s.is_some() {
-            takes_s * 0.85
+            takes_s * least_times
         } else {
-            self.calls as f64 * crossing_s
+            self.crossings_s()
         };
         Seconds {
             value: takes_s + least + (most - least) / 4.0,
             low: measured + least,
-            high: takes_s * 1.2 + most + self.untimed as f64 * crossing_s * 9.0,
+            high: takes_s * most_times + most + self.untimed as f64 * crossing_s * 9.0,
         }
     }
 
     /// Without those that are rare among the others.
-    fn common_names(&self) -> BTreeSet<&'a str> {
+    fn common_names(&self) -> Vec<&'a str> {
         let most = self.names.values().max().copied().unwrap_or(0);
         let common = |calls: u64| calls >= most / RARE;
         self.names

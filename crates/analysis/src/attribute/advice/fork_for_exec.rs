@@ -17,8 +17,10 @@ const LOOP: u64 = 10;
 /// A fork that takes this long copies much: that of a small process takes a tenth of a millisecond.
 const LARGE_NS: f64 = 300_000.0;
 const VFORK_S: f64 = 50e-6;
+/// On a CPU, without a large address space that it frees.
+const EXEC_S: f64 = 300e-6;
 
-/// A fork copies page tables, and its exec frees them again: both cost more the more memory the parent has. One that waits until its
+/// A fork copies page tables, and its exec frees them again, as their times show. One that waits until its
 /// child execs is a vfork.
 fn find(caller: &Caller) -> Vec<Advice> {
     let copies = |count: &CallCount| {
@@ -33,7 +35,16 @@ fn find(caller: &Caller) -> Vec<Advice> {
         return Vec::new();
     }
     let part = caller.some(calls, copies);
+    let workload = caller.workload;
+    let freed_s = (workload.execs_s - workload.execs as f64 * EXEC_S).max(0.0);
     let copied_s = (part.takes_s() - calls as f64 * VFORK_S).max(0.0);
-    // The exec frees the copy, and pages that are written to before it are copied: half as much again, at most as much.
-    vec![part.advice(calls, Seconds::of(copied_s, [0.75, 1.4, 2.2]))]
+    // Pages that are written to before the exec are copied: at most, all of it takes twice as long.
+    let copied = Seconds::of(
+        copied_s,
+        [workload.varies[0], 1.2, 1.2 * workload.varies[1]],
+    );
+    vec![part.advice(
+        calls,
+        copied.plus(Seconds::of(freed_s.min(2.0 * copied_s), [0.5, 0.9, 1.2])),
+    )]
 }

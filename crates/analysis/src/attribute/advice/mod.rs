@@ -11,7 +11,6 @@ mod empty_polls;
 mod fork_for_exec;
 mod found;
 mod futex_traffic;
-mod groups;
 mod herd;
 mod large_poll_sets;
 mod locks;
@@ -31,7 +30,6 @@ mod wake_ups;
 mod workload;
 
 pub use found::{Advice, PathUse, Time};
-pub use groups::{Group, largest};
 
 use super::spent::Spent;
 use caller::{Caller, Rule, is_one_of, s};

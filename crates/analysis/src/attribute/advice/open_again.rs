@@ -11,7 +11,7 @@ use model::{CallCount, DescriptorKind, ObjectCount};
 pub static RULE: Rule = Rule {
     name: "open-again",
     least: 0.08,
-    phrase: "{calls} on the same {files}",
+    phrase: "{turns} of {same}",
     change: "keep it open, or cache its contents",
     find,
 };

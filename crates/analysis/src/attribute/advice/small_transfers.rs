@@ -107,7 +107,11 @@ impl Small {
             return None;
         }
         let part = caller.some(merged, |count| self.is(count));
-        let saved = part.left_out().less(bytes as f64 * COPY_S);
+        let mut saved = part.left_out().less(bytes as f64 * COPY_S);
+        if self.kinds.contains(&Socket) && self.answers {
+            // A datagram stays one, however many are sent with a call.
+            saved.low = saved.low.min(0.5 * part.crossings_s());
+        }
         let each = bytes.saturating_add(sum.calls / 2) / sum.calls.max(1);
         Some(Advice {
             calls: sum.calls,

@@ -1,6 +1,6 @@
 //! A process that does nothing but wake up by its own time-outs.
 
-use super::caller::{Caller, FUTEX, POLLS, Rule, done, errors, is_one_of, s, waited};
+use super::caller::{Around, Caller, FUTEX, POLLS, Rule, done, errors, is_one_of, s, waited};
 use super::found::Advice;
 use model::CallCount;
 
@@ -16,6 +16,8 @@ const ASKS: &str = "clock_gettime gettimeofday time wait4 waitid kill getppid sc
 const SLEEPS: &str = "nanosleep clock_nanosleep";
 const OFTEN: f64 = 50.0;
 const IDLE: f64 = 0.3;
+/// User mode of a wake-up that finds nothing to do: more is work, which threads may do at a pulse on purpose.
+const NOTHING_S: Around = [(0.0, 20e-6), (0.0, 100e-6)];
 
 fn find(caller: &Caller) -> Vec<Advice> {
     let times_out = |count: &CallCount| is_one_of(count, FUTEX) && errors(count, "ETIMEDOUT") > 0;
@@ -33,7 +35,8 @@ fn find(caller: &Caller) -> Vec<Advice> {
             && !is_one_of(count, ASKS)
             && done(count).saturating_mul(5) > wakes.saturating_mul(4)
     });
-    if !idle || paced || (wakes as f64) < OFTEN * wall_s.max(1.0) {
+    let works = caller.outside_s() > caller.within(NOTHING_S).1 * wakes as f64;
+    if !idle || paced || works || (wakes as f64) < OFTEN * wall_s.max(1.0) {
         return Vec::new();
     }
     let part = caller.some(wakes, sleeps);

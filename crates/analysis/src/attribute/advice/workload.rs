@@ -19,6 +19,30 @@ pub struct Workload<'a> {
     pub found: BTreeSet<&'a str>,
     pub locks: u64,
     pub execs: u64,
+    /// On a CPU.
+    pub execs_s: f64,
+    /// What times on a CPU may be multiplied by in another run.
+    pub varies: [f64; 2],
+}
+
+/// Times vary by a sixth from one run to the next, and more where other programs empty the caches.
+const VARIES: [f64; 2] = [0.85, 1.2];
+const VARIES_UNDER_LOAD: [f64; 2] = [0.65, 1.5];
+/// A program that waited for a CPU for this share of its CPU time ran beside others.
+const UNDER_LOAD: f64 = 0.2;
+
+fn varies(profile: &Profile) -> [f64; 2] {
+    let usage = &profile.usage;
+    let states = usage.concurrency.as_ref();
+    let waited_s = states.map_or(0.0, |states| s(states.waiting_ns));
+    let ran_s = s(added(
+        [usage.user_ns, usage.system_ns].into_iter().flatten(),
+    ));
+    if waited_s > UNDER_LOAD * ran_s {
+        VARIES_UNDER_LOAD
+    } else {
+        VARIES
+    }
 }
 
 /// The processes of one name.
@@ -45,9 +69,10 @@ impl<'a> Workload<'a> {
             let own = paths.remove(name).unwrap_or_default();
             programs.insert(name, Program::new(&groups, own, tree.processes(name)));
         }
-        let execs = profile
+        let execs: CallCount = profile
             .calls()
-            .filter(|count| is_one_of(count, "execve execveat"));
+            .filter(|count| is_one_of(count, "execve execveat"))
+            .sum();
         Workload {
             profile,
             programs,
@@ -61,7 +86,9 @@ impl<'a> Workload<'a> {
                     .filter(|count| locks::locks(count))
                     .map(|count| count.calls),
             ),
-            execs: done(&execs.sum()),
+            execs: done(&execs),
+            execs_s: s(execs.on_cpu_ns.unwrap_or(0)),
+            varies: varies(profile),
         }
     }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 static CACHE: Remedy = Remedy {
     least: 0.03,
     ..Remedy::new(
-        "{calls} on the same {paths}",
+        "{calls} on {same}",
         "do it once and keep the answer; inotify reports when it changes",
     )
 };

@@ -1,0 +1,117 @@
+//! The calls with most time, and who makes them.
+
+use super::{notes, rings};
+use crate::numbers::TimeUnit;
+use crate::profile::notes::tree;
+use crate::{Cell, Columns, Table};
+use analysis::attribute::Attribution;
+use analysis::attribute::calls::CallRow;
+use analysis::attribute::seconds::s;
+use model::{CallCount, Profile};
+
+const MOST_LOCKS: usize = 3;
+
+/// From this share of the wall time on, a lock of the kernel is shown.
+const LEAST_LOCKED: f64 = 0.01;
+
+fn kernel_locks(attribution: &Attribution) -> Option<String> {
+    let least_s = LEAST_LOCKED * attribution.time.wall_s.unwrap_or(0.0);
+    let shown = attribution
+        .locks
+        .iter()
+        .filter(|lock| s(lock.waited_ns) > least_s);
+    let own: Vec<String> = shown.take(MOST_LOCKS).map(notes::kernel_lock).collect();
+    if own.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "Kernel locks, summed over threads: {}.",
+        own.join(", ")
+    ))
+}
+
+/// At most so many calls, and as many processes.
+pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table {
+    let shown = &attribution.calls[..attribution.calls.len().min(most)];
+    let others = others(&attribution.calls[shown.len()..]);
+    let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
+    let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
+    let time = |of: fn(&CallCount) -> Option<u64>| {
+        let is_some = rows.iter().any(|row| of(&row.count) > Some(0));
+        move |row: &&CallRow| {
+            let unknown = row.count.is_untimed();
+            let known = of(&row.count).filter(|_| is_some);
+            Cell::known_unless(unknown, known.map(s), |seconds| unit.text(seconds))
+        }
+    };
+    let by_threads = attribution.threads.is_some();
+    let waiting: fn(&CallCount) -> Option<u64> = match by_threads {
+        true => |count| count.blocked_ns,
+        false => |count| count.stalled_ns,
+    };
+    let elapsed = if profile.is_table() {
+        "time"
+    } else {
+        "elapsed"
+    };
+    let columns = Columns::of(&rows)
+        .left("call", |row| &row.count.call)
+        .right("calls", |row| row.count.calls)
+        .right("errors", |row| {
+            Some(row.count.failures()).filter(|failures| *failures > 0)
+        })
+        .right(&unit.title("on CPU"), time(|count| count.on_cpu_ns))
+        .right(&unit.title("waiting"), time(waiting))
+        .right(&unit.title(elapsed), |row| {
+            Cell::known(row.count.elapsed_ns.map(s), |seconds| unit.text(seconds))
+        })
+        .right("us each", |row| {
+            let timed = row.count.calls.saturating_sub(row.count.untimed);
+            let each = each_s(row, by_threads) * 1e6 / timed.max(1) as f64;
+            let known = Some(each).filter(|each| *each > 0.0);
+            Cell::known_unless(row.count.is_untimed(), known, |each| format!("{each:.2}"))
+        })
+        .left("who", |row| match &row.function {
+            Some(function) => format!("{}: {}", row.process, notes::function(function)),
+            None => row.process.clone(),
+        });
+    let stalled = rows.iter().any(|row| row.count.stalled_ns > Some(0));
+    let note = match (by_threads, stalled) {
+        (true, _) => Some("Waiting and us each: elapsed, summed over threads."),
+        (false, true) => Some("Waiting: nothing else in the program ran meanwhile."),
+        (false, false) => None,
+    };
+    let notes = note.map(str::to_string).into_iter();
+    let by = if by_threads { "time on a CPU" } else { "time" };
+    columns
+        .table()
+        .titled(format!("System calls by {by}"))
+        .noted(
+            notes
+                .chain(kernel_locks(attribution))
+                .chain(rings::shoot_downs(profile, attribution))
+                .chain(tree(profile, most)),
+        )
+}
+
+fn each_s(row: &CallRow, by_threads: bool) -> f64 {
+    match row.count.elapsed_ns() {
+        Some(ns) if by_threads => s(ns),
+        _ => row.seconds(),
+    }
+}
+
+fn others(rows: &[CallRow]) -> Option<CallRow> {
+    let mut count = CallCount {
+        call: format!("{} others", rows.len()),
+        ..CallCount::default()
+    };
+    rows.iter().for_each(|row| count.add(&row.count));
+    if rows.is_empty() {
+        return None;
+    }
+    Some(CallRow {
+        count,
+        ..CallRow::default()
+    })
+}
