@@ -35,6 +35,9 @@ const EXPECTED_OF_PLACED: Deviation = Deviation {
 /// Extra error of costs with hardly any undisturbed rounds, beyond what the control shows: a standard deviation of logarithms.
 const DISTURBED: f64 = 0.02;
 
+/// Fewer runs do not show what they scatter by.
+const FEWEST_SHOWN: f64 = 3.0;
+
 /// The standard deviation of a time between two readings of a clock, in steps of that clock: 1 / sqrt(6), as each reading is off
 /// by anything up to a step.
 const OF_A_STEP: f64 = 0.408;
@@ -222,6 +225,17 @@ impl Side {
 
     pub(super) fn known(&self) -> Option<Deviation> {
         self.known
+    }
+
+    /// The variance of the mean where earlier runs scatter by `known`. Runs of one session share what differs between sessions: what they
+    /// themselves do not show of `known`. One or two runs show nothing of it.
+    pub(super) fn variance_by(&self, known: Deviation) -> f64 {
+        let all = known.sd.powi(2);
+        if self.runs < FEWEST_SHOWN {
+            return all;
+        }
+        let within = self.within.sd.powi(2);
+        (all - within).max(0.0) + within / self.runs
     }
 
     pub(super) fn is_placed(&self) -> bool {

@@ -51,8 +51,7 @@ impl Control {
             variance += 2.0 * OF_PLACED.powi(2) / runs;
         }
         if let Some(known) = old.known() {
-            // Not divided by the number of runs: the runs of a side share what differs between sessions.
-            let (own, expected) = (known.sd.powi(2), variance / 2.0);
+            let (own, expected) = (old.variance_by(known), variance / 2.0);
             if own > SURPRISE.powi(2) * expected {
                 (variance, degrees) = (2.0 * own, known.degrees);
             } else {
@@ -101,6 +100,7 @@ mod tests {
     use super::super::Launches;
     use super::super::tests::{normal, share};
     use super::*;
+    use rand::SeedableRng;
     use rand::rngs::ChaCha8Rng;
 
     const LAUNCHES: f64 = 0.004;
@@ -166,6 +166,43 @@ mod tests {
         assert!(
             seen > 0.6 && same > 0.6 && wrong < 0.06,
             "{seen} {same} {wrong}"
+        );
+    }
+
+    /// Where earlier runs scatter as the runs of a side do, these average it out.
+    #[test]
+    fn several_runs_of_a_side_know_better_than_one() {
+        let half_width = |runs: usize| {
+            let mut random = ChaCha8Rng::seed_from_u64(7);
+            let mut one = || 100.0 * (0.01 * normal(&mut random)).exp();
+            let earlier: Vec<f64> = (0..20).map(|_| one()).collect();
+            let mut group = || {
+                let runs: Vec<(Launches, f64)> = (0..runs)
+                    .map(|_| {
+                        let level_ns = one();
+                        let run = Launches {
+                            level_ns,
+                            levels_ns: vec![level_ns; 6],
+                            of_launches: LAUNCHES,
+                            earlier: earlier.clone(),
+                            ..Launches::default()
+                        };
+                        (run, 0.0)
+                    })
+                    .collect();
+                Side::of_case(&runs).unwrap()
+            };
+            let (new, old) = (group(), group());
+            Control::new([], 0.0)
+                .compared(&new, &old, None)
+                .error
+                .half_width()
+        };
+        assert!(
+            half_width(9) < 0.6 * half_width(1),
+            "{} {}",
+            half_width(9),
+            half_width(1)
         );
     }
 
