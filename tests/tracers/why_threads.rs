@@ -187,11 +187,14 @@ fn shoot_downs_have_their_call() {
     if std::thread::available_parallelism().unwrap().get() == 1 {
         return skip("one CPU");
     }
-    let (found, _) = why(&Place::new(), "protect");
-    let all = list(&found["shoot_downs"]).iter();
-    let mut own = all.filter(|own| own["call"] == "mprotect");
-    let own = own.next().unwrap_or_else(|| panic!("{found:#}"));
-    assert!(ns(&own["count"]) > 0, "{own}");
+    // On a busy machine the threads may not run at the same time.
+    let tries = (0..10).map(|_| why(&Place::new(), "protect").0);
+    let mut counts = tries.map(|found| {
+        let all = list(&found["shoot_downs"]).iter();
+        let own = all.filter(|own| own["call"] == "mprotect");
+        own.map(|own| ns(&own["count"])).sum::<u64>()
+    });
+    assert!(counts.any(|count| count > 0));
 }
 
 #[test]
