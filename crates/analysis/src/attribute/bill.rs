@@ -30,9 +30,6 @@ pub struct Bill {
     pub most_s: f64,
 }
 
-/// A difference in nanoseconds, with its ends.
-type Difference = [f64; 3];
-
 /// Which operations to measure for the bill of a program: those that price most of its calls, and what is subtracted from them.
 pub fn operations(profile: &Profile) -> Vec<&'static str> {
     let mut calls: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -74,7 +71,7 @@ pub fn bill(profile: &Profile, run: &Run, here: &str, there: &str) -> Option<Bil
     let [here, there] = [here, there].map(|name| Costs::from_run(run, Some(name)));
     let (here, there) = (here.ok()?, there.ok()?);
     let (null_here, null_there) = here.null_calls(&there)?;
-    let bare = errors.around(REFERENCE, null_there - null_here)?;
+    errors.0.get(REFERENCE)?;
     let mut bill = Bill {
         calls: 0,
         bare_calls: 0,
@@ -83,21 +80,28 @@ pub fn bill(profile: &Profile, run: &Run, here: &str, there: &str) -> Option<Bil
         most_s: 0.0,
     };
     let mut by_call: BTreeMap<String, f64> = BTreeMap::new();
+    let mut by_operation: BTreeMap<String, f64> = BTreeMap::new();
     for total in profile.totals(By::Class) {
         let count = total.count;
         let known = errors.difference(&count, &here, &there);
         if known.is_none() {
             bill.bare_calls += count.calls;
         }
+        let (operation, ns) =
+            known.unwrap_or_else(|| (REFERENCE.to_string(), null_there - null_here));
+        let calls = count.calls as f64;
         bill.calls += count.calls;
-        let added = known
-            .unwrap_or(bare)
-            .map(|ns| count.calls as f64 * ns / 1e9);
-        *by_call.entry(count.call.clone()).or_default() += added[0];
-        // Errors of the same launches lean to the same side: their ends add up.
-        for (sum, own) in bill.added_s.iter_mut().zip(added) {
-            *sum += own;
-        }
+        bill.added_s[0] += calls * ns / 1e9;
+        *by_call.entry(count.call).or_default() += calls * ns / 1e9;
+        *by_operation.entry(operation).or_default() += calls;
+    }
+    // Operations were measured in processes of their own: their errors are independent.
+    for (which, direction) in [(0, -1.0), (1, 1.0)] {
+        let ends = by_operation
+            .iter()
+            .map(|(name, calls)| calls * errors.0[name][which]);
+        let end_ns = ends.map(|end| end.powi(2)).sum::<f64>().sqrt();
+        bill.added_s[1 + which] = bill.added_s[0] + direction * end_ns / 1e9;
     }
     (bill.most, bill.most_s) = by_call.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(bill)
@@ -120,14 +124,12 @@ impl Errors {
         Errors(known.collect())
     }
 
-    fn around(&self, operation: &str, ns: f64) -> Option<Difference> {
-        let [below, above] = self.0.get(operation)?;
-        Some([ns, ns + below, ns + above])
-    }
-
-    fn difference(&self, count: &CallCount, here: &Costs, there: &Costs) -> Option<Difference> {
-        let (a, b) = prices(count, here, there)?;
-        self.around(&a.basis.operation, b.ns - a.ns)
+    /// In nanoseconds, with the operation that prices most of these calls. `None` without a price, or if its error is not known.
+    fn difference(&self, count: &CallCount, here: &Costs, there: &Costs) -> Option<(String, f64)> {
+        let (here, there) = prices(count, here, there)?;
+        let operation = here.basis.operation;
+        self.0.get(&operation)?;
+        Some((operation, there.ns - here.ns))
     }
 }
 

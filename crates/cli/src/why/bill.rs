@@ -7,13 +7,16 @@ use anyhow::Result;
 use model::Profile;
 use std::time::Duration;
 
-/// For all environments together.
-const TIME: Duration = Duration::from_millis(2_800);
+/// For all environments together, with their start: at most this if the race left it, and at least this.
+const MOST: Duration = Duration::from_secs(6);
+const LEAST: Duration = Duration::from_millis(2_800);
+/// What starting and ending processes takes beyond the time of a run.
+const AROUND: Duration = Duration::from_millis(700);
 /// Starting the probe anew in an environment that starts more slowly takes too much of it.
 const LONGEST_START_UP_S: f64 = 0.05;
 
-/// Nothing is added to a race that was interrupted, or if this is.
-pub fn add(race: &mut RaceFound, profile: &Profile) -> Result<()> {
+/// `left` is what the answer may still take. Nothing is added to a race that was interrupted, or if this is.
+pub fn add(race: &mut RaceFound, profile: &Profile, left: Duration) -> Result<()> {
     if !race.complete {
         return Ok(());
     }
@@ -34,7 +37,8 @@ pub fn add(race: &mut RaceFound, profile: &Profile) -> Result<()> {
         .iter()
         .map(|index| race.results[race.versus[*index].head].name());
     let names: Vec<&str> = std::iter::once(base).chain(heads).collect();
-    let run = in_environments(&operations, &names, TIME)?;
+    let time = left.saturating_sub(AROUND).clamp(LEAST, MOST);
+    let run = in_environments(&operations, &names, time)?;
     if !run.complete {
         return Ok(());
     }

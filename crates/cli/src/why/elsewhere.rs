@@ -8,9 +8,12 @@ use anyhow::{Result, anyhow};
 use measure::runner::Interrupt;
 use model::Profile;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 use trace::Target;
 use trace::race::{Kept, Start, effect};
+
+/// The race and what the calls add take no longer, and end before 20 seconds with what is around them.
+const LONGEST: Duration = Duration::from_secs(19);
 
 /// A race to come, and what was in the working directory before the command was traced; `None` if that is not known.
 pub struct Asked {
@@ -92,7 +95,9 @@ impl Asked {
         } else {
             None
         };
+        let begun = Instant::now();
         let mut elsewhere = self.race.measure()?;
+        let left = LONGEST.saturating_sub(begun.elapsed());
         if let Some(Ok(before)) = before
             && let Ok(Some(path)) = before.changed(&self.home)
         {
@@ -102,7 +107,7 @@ impl Asked {
             ));
         }
         if let Elsewhere::Race(race) = &mut elsewhere
-            && let Err(error) = bill::add(race, profile)
+            && let Err(error) = bill::add(race, profile, left)
         {
             note(&format!("what its calls add was not measured: {error:#}"));
         }
