@@ -24,9 +24,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use trace::{LaunchError, words};
 
-/// How long 'why --env' races at most, and how much of that it keeps for the removal of copies. The rest of its 20 seconds is for unit costs.
-const WHY: Duration = Duration::from_millis(15_500);
+/// How long 'why --env' races at most, and how much of that it keeps for the removal of copies and, after enough rounds, for unit costs.
+const WHY: Duration = Duration::from_secs(19);
 const REMOVAL: Duration = Duration::from_secs(4);
+const UNIT_COSTS: Duration = Duration::from_millis(4_500);
 
 pub enum Elsewhere {
     Race(RaceFound),
@@ -181,7 +182,9 @@ impl RaceArgs {
         let (directory, commands) = self.entered(commands, &environments, &interrupt)?;
         let options = Options {
             runs: self.runs,
-            time: self.time,
+            time: self
+                .time
+                .or(self.most.map(|most| most - removal - UNIT_COSTS)),
             end,
             warmup: self.warmup,
             ignore_failure: self.ignore_failure,

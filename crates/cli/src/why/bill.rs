@@ -7,17 +7,18 @@ use anyhow::Result;
 use model::Profile;
 use std::time::Duration;
 
-/// For all environments together, with their start: at most this if the race left it, and at least this.
+/// For all environments together: at most this, and not less.
 const MOST: Duration = Duration::from_secs(6);
-const LEAST: Duration = Duration::from_millis(2_800);
+const LEAST: Duration = Duration::from_millis(2_500);
 /// What starting and ending processes takes beyond the time of a run.
-const AROUND: Duration = Duration::from_millis(700);
+const AROUND: Duration = Duration::from_secs(1);
 /// Starting the probe anew in an environment that starts more slowly takes too much of it.
 const LONGEST_START_UP_S: f64 = 0.05;
 
-/// `left` is what the answer may still take. Nothing is added to a race that was interrupted, or if this is.
+/// `left` is what the answer may still take. Nothing is added if that is too little, to a race that was interrupted, or if this is.
 pub fn add(race: &mut RaceFound, profile: &Profile, left: Duration) -> Result<()> {
-    if !race.complete {
+    let time = left.saturating_sub(AROUND).min(MOST);
+    if !race.complete || time < LEAST {
         return Ok(());
     }
     let operations = operations(profile);
@@ -37,7 +38,6 @@ pub fn add(race: &mut RaceFound, profile: &Profile, left: Duration) -> Result<()
         .iter()
         .map(|index| race.results[race.versus[*index].head].name());
     let names: Vec<&str> = std::iter::once(base).chain(heads).collect();
-    let time = left.saturating_sub(AROUND).clamp(LEAST, MOST);
     let run = in_environments(&operations, &names, time)?;
     if !run.complete {
         return Ok(());

@@ -39,7 +39,8 @@ pub struct Options {
     /// `None` for as many rounds as `time` holds.
     pub runs: Option<u32>,
     pub time: Option<Duration>,
-    /// In environments: the race ends then, even within a round, and earlier if the ratios are known, or will not be.
+    /// In environments: the race ends then, even within a round; after `time` if it has enough rounds; and earlier if the ratios are known,
+    /// or will not be.
     pub end: Option<Instant>,
     pub warmup: u32,
     pub ignore_failure: bool,

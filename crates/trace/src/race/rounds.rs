@@ -164,7 +164,7 @@ impl Course<'_> {
 
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
-        let has_time = self.options.time.is_some();
+        let has_time = self.options.time.is_some() && self.options.end.is_none();
         let (Some(round), Some(end), true) = (self.round, end, has_time) else {
             return;
         };
