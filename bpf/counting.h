@@ -99,6 +99,8 @@ INLINE void count_duration(struct window *w, u32 number, u32 gate, u64 ns)
 {
 	u32 bucket = bucket_of(w, ns), at = number + gate * NUMBERS;
 	if (number < NUMBERS && gate < 2) {
+		/* Linux 6.1's verifier forgets the bound of what was spilled to the stack: it is applied anew. */
+		__asm__ volatile("" : "+r"(at));
 		u32 histogram = w->histogram_of[at & (2 * NUMBERS - 1)];
 		if (UNLIKELY(!histogram) && w->histograms_used < HISTOGRAMS)
 			histogram = w->histogram_of[at & (2 * NUMBERS - 1)] = ++w->histograms_used;
