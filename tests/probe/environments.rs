@@ -89,9 +89,10 @@ fn every_environment_is_measured_and_its_entries_are_counted_or_it_says_why_not(
             .any(|environment| environment["name"] == "native")
     );
     let of_all = format!(
-        "run --time 2 --precision 50 --format json --env {}",
+        "run --time 2 --precision 50 --timeout 40 --format json --env {}",
         names(&environments)
     );
+    // A container may take long to start where other tests keep the disk busy.
     let output = place.run((&of_all, OPERATIONS));
     let records = json(&output)["records"].as_array().unwrap().clone();
     assert_eq!(
