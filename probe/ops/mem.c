@@ -121,37 +121,33 @@ static void prepare_absent(uint64_t n) {
     CHECK(madvise(region, PAGES * page, MADV_DONTNEED) == 0);
 }
 
-static int is_resident(char *at) {
-    unsigned char resident;
-    CHECK(mincore(at, page, &resident) == 0);
-    return resident & 1;
-}
+/* The next one to be written to. All are in turn, so that none is in a cache because it was zeroed a moment ago. */
+OWN uint64_t next_huge;
+
+static char *huge(uint64_t i) { return region + (next_huge + i) % HUGE_PAGES * HUGE_BYTES; }
 
 static void run_write_huge(uint64_t n) {
-    volatile char *at = region;
     LOOP(n) {
-        *at = 1;
-        at += HUGE_BYTES;
+        *(volatile char *)huge(0) = 1;
+        next_huge++;
     }
 }
-
-OWN uint64_t touched;
 
 static void own_huge(void) {
     char *apart = map_apart((HUGE_PAGES + 1) * (size_t)HUGE_BYTES);
     region = apart + (HUGE_BYTES - (uintptr_t)apart % HUGE_BYTES) % HUGE_BYTES;
     CHECK(madvise(region, HUGE_PAGES * (size_t)HUGE_BYTES, MADV_HUGEPAGE) == 0);
-    run_write_huge(touched = HUGE_PAGES);
+    run_write_huge(HUGE_PAGES);
 }
 
-/* Each fault of the batch before made the whole huge page resident. */
+/* Each fault made the whole of its huge page resident. */
 static void prepare_huge(uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
-        int is_whole = is_resident(region + (i + 1) * HUGE_BYTES - page);
-        if (i < touched && !is_whole) fail(0, "no huge page: see /sys/kernel/mm/transparent_hugepage/enabled, and free memory");
+        unsigned char resident;
+        CHECK(mincore(huge(i) + HUGE_BYTES - page, page, &resident) == 0);
+        if (!(resident & 1)) fail(0, "no huge page: see /sys/kernel/mm/transparent_hugepage/enabled, and free memory");
+        CHECK(madvise(huge(i), HUGE_BYTES, MADV_DONTNEED) == 0);
     }
-    CHECK(madvise(region, HUGE_PAGES * (size_t)HUGE_BYTES, MADV_DONTNEED) == 0);
-    touched = n;
 }
 
 /* A fault on a page of a file also maps up to 15 neighbours, but none beyond its mapping: making every other page
@@ -416,7 +412,7 @@ const struct operation mem_operations[] = {
      .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
      .own = LINUX_ONLY(own_pages), .prepare = LINUX_ONLY(prepare_absent), .run = LINUX_ONLY(run_write_pages)},
     {.id = "mem.fault_huge", .what = "first write to a transparent huge page (THP) of 2 MiB: a page fault, and 512 zeroed pages",
-     .enters = "", .prepares = "mincore x1", .systems = "linux", .flags = FAULTS, .limit = HUGE_PAGES,
+     .enters = "", .prepares = "mincore x1 madvise x1", .systems = "linux", .flags = FAULTS, .limit = HUGE_PAGES,
      .own = LINUX_ONLY(own_huge), .prepare = LINUX_ONLY(prepare_huge), .run = LINUX_ONLY(run_write_huge)},
     {.id = "mem.fault_file", .what = "first read of a page of a file mapping, the page being in the page cache: a page "
      "fault that maps this page alone", .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS,

@@ -227,8 +227,8 @@ impl Side {
         self.known
     }
 
-    /// The variance of the mean where earlier runs scatter by `known`. Runs of one session share what differs between sessions: what they
-    /// themselves do not show of `known`. One or two runs show nothing of it.
+    /// The variance of the mean if earlier runs scatter by `known`. The scatter that the runs of this side show is averaged; the rest of `known`
+    /// differs between sessions, and they share it. One or two runs show no scatter.
     pub(super) fn variance_by(&self, known: Deviation) -> f64 {
         let all = known.sd.powi(2);
         if self.runs < FEWEST_SHOWN {

@@ -121,7 +121,8 @@ impl Ranged {
         }
     }
 
-    /// Of a ratio: wider by what `control`, the same thing against itself in the same rounds, differs from 1 beyond its own error.
+    /// This ratio with a wider interval: `control` is the ratio of the same thing to itself in the same rounds, and how far it is from 1 beyond
+    /// its own error is an error of this one too.
     #[must_use]
     pub fn beside(self, control: Ranged) -> Ranged {
         if self.low_high.is_none() {

@@ -22,11 +22,11 @@ pub struct Bill {
     /// Those of them that are charged only with what the cheapest call costs more there: no measured operation resembles them, or
     /// they start processes.
     pub bare_calls: u64,
-    /// What the calls take more there, in seconds, with the ends of its 95% interval.
+    /// The extra seconds of all calls there, with the ends of the 95% interval.
     pub added_s: [f64; 3],
-    /// The system call that adds most.
+    /// The system call that adds the most seconds.
     pub most: String,
-    /// Its part of the seconds.
+    /// Its extra seconds.
     pub most_s: f64,
 }
 
@@ -96,19 +96,18 @@ pub fn bill(profile: &Profile, run: &Run, here: &str, there: &str) -> Option<Bil
         *by_operation.entry(operation).or_default() += calls;
     }
     // Operations were measured in processes of their own: their errors are independent.
-    for (which, direction) in [(0, -1.0), (1, 1.0)] {
-        let ends = by_operation
-            .iter()
-            .map(|(name, calls)| calls * errors.0[name][which]);
-        let end_ns = ends.map(|end| end.powi(2)).sum::<f64>().sqrt();
-        bill.added_s[1 + which] = bill.added_s[0] + direction * end_ns / 1e9;
-    }
+    let squares = by_operation
+        .iter()
+        .map(|(name, calls)| (calls * errors.0[name]).powi(2));
+    let error_s = squares.sum::<f64>().sqrt() / 1e9;
+    bill.added_s[1] = bill.added_s[0] - error_s;
+    bill.added_s[2] = bill.added_s[0] + error_s;
     (bill.most, bill.most_s) = by_call.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(bill)
 }
 
-/// By operation, how far the difference of its costs may lie below and above its estimate, in nanoseconds.
-struct Errors(HashMap<String, [f64; 2]>);
+/// By operation, how far the difference of its costs may be from its estimate, in nanoseconds.
+struct Errors(HashMap<String, f64>);
 
 impl Errors {
     fn new(summary: &Summary, here: &str, there: &str) -> Errors {
@@ -118,13 +117,15 @@ impl Errors {
             let versus = row.versus.as_ref().filter(|own| own.environment == here)?;
             let (low, high) = versus.ratio.low_high?;
             let here_ns = row.cost()?.median.0 / versus.ratio.value;
-            let errors = [low, high].map(|end| here_ns * (end - versus.ratio.value));
-            Some((row.case.operation.clone(), errors))
+            // The shown quotient may be an end of the paired interval: the farther end counts for both sides.
+            let error = (high - versus.ratio.value).max(versus.ratio.value - low);
+            Some((row.case.operation.clone(), here_ns * error))
         });
         Errors(known.collect())
     }
 
-    /// In nanoseconds, with the operation that prices most of these calls. `None` without a price, or if its error is not known.
+    /// The extra nanoseconds of one call, and the operation that prices most of these calls. `None` without a price, or if its error is not
+    /// known.
     fn difference(&self, count: &CallCount, here: &Costs, there: &Costs) -> Option<(String, f64)> {
         let (here, there) = prices(count, here, there)?;
         let operation = here.basis.operation;

@@ -164,7 +164,7 @@ impl Spent {
             .map_or(0.0, Part::seconds)
     }
 
-    /// The 95% interval of a part that samples know hardly.
+    /// The ends of a part's 95% interval, in seconds, where samples show the part so roughly that its middle would mislead.
     pub fn sampled_s(&self, part: &Part) -> Option<[f64; 2]> {
         let sampled = self.parts.iter().filter(|part| is_sampled(part.kind));
         let sampled_s: f64 = sampled.map(Part::seconds).sum();
@@ -471,6 +471,31 @@ mod tests {
     const DISK: PartKind = Blocked {
         reason: Reason::Disk,
     };
+
+    #[test]
+    fn few_samples_give_a_range_and_many_a_value() {
+        fn part(kind: PartKind, seconds: f64) -> Part {
+            Part {
+                kind,
+                wall_s: Some(seconds),
+                cpu_s: None,
+                what: Vec::new(),
+            }
+        }
+
+        let range = |samples: u64, kind: PartKind| {
+            let time = Spent {
+                samples: Some(samples),
+                parts: vec![part(kind, 0.5), part(PartKind::PageFaults, 0.5)],
+                ..Spent::default()
+            };
+            time.sampled_s(&time.parts[0])
+        };
+        let [low_s, high_s] = range(10, PartKind::UserMode).unwrap();
+        assert!(0.2 < low_s && low_s < 0.5 && 0.5 < high_s && high_s < 0.8);
+        assert_eq!(range(10_000, PartKind::UserMode), None);
+        assert_eq!(range(10, PartKind::WaitingForCpu), None, "it is measured");
+    }
 
     #[test]
     fn one_thread_is_known_by_the_accounting_and_its_calls() {

@@ -26,7 +26,7 @@ pub fn pair(summary: &mut Summary, run: &Run) {
     }
 }
 
-/// What native cases take against themselves.
+/// The ratios of native cases to themselves, measured twice in the same rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ControlRange {
     /// How many cases were measured twice.

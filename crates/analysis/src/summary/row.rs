@@ -30,7 +30,7 @@ pub struct Summary {
     pub study: Option<StudyView>,
     /// How fast the machine was; `None` if the run measured too little of the panel.
     pub machine: Option<MachineSpeed>,
-    /// What native cases took against themselves, in a run in several environments; `None` in other runs.
+    /// The range of native cases divided by themselves, in a run in several environments; `None` in other runs.
     pub control: Option<ControlRange>,
     /// What concerns all rows.
     pub warnings: Vec<RunWarning>,

@@ -1,4 +1,4 @@
-//! What the calls of a raced command add in each environment, by unit costs measured there after the race.
+//! The extra time of a raced command's calls in each environment, by unit costs measured there after the race.
 
 use crate::run::in_environments;
 use analysis::attribute::bill::{bill, operations};

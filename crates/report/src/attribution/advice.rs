@@ -1,6 +1,6 @@
 //! Advice in words: who makes which calls, where, and what to change. All formats of attributions call it.
 
-use crate::attribution::notes::function;
+use crate::attribution::notes::{function, is_traced};
 use crate::numbers::{duration, thousands};
 use analysis::attribute::advice::{Advice, Time};
 use analysis::attribute::seconds::Seconds;
@@ -14,7 +14,7 @@ const MOST_PATHS: usize = 3;
 pub fn line(advice: &Advice, time: &Spent, bare_s: f64) -> String {
     let saved = advice.saved.map_or_else(
         || "how much it takes is not known".to_string(),
-        |saved| saving(saved, &whole(advice, time, bare_s)),
+        |saved| saving(saved, &whole(advice.time, time, bare_s)),
     );
     let change = advice.change;
     let change = change[..1].to_uppercase() + &change[1..];
@@ -26,12 +26,14 @@ pub fn line(advice: &Advice, time: &Spent, bare_s: f64) -> String {
 }
 
 /// ` of 0.40 s`: the time that the saving is a part of.
-fn whole(advice: &Advice, time: &Spent, bare_s: f64) -> String {
-    let of_cpu = advice.time == Time::Cpu && time.parallel_s().is_some();
+fn whole(saves: Time, time: &Spent, bare_s: f64) -> String {
+    let of_cpu = saves == Time::Cpu && time.parallel_s().is_some();
     let (whole_s, unit) = if of_cpu {
         (time.cpu_s, " of CPU time")
+    } else if is_traced(time) {
+        (time.untraced_s(bare_s), " without tracing")
     } else {
-        (time.untraced_s(bare_s), "")
+        (time.whole_s(), "")
     };
     whole_s.map_or_else(String::new, |whole_s| {
         format!(" of {}{unit}", duration(whole_s))
@@ -125,5 +127,28 @@ fn most(advice: &Advice, paths: usize) -> String {
         String::new()
     } else {
         format!(" (most: {})", named.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::attribute::spent::{Part, PartKind};
+
+    #[test]
+    fn time_that_is_not_the_headlines_has_a_name() {
+        let traced = |tracer_s: f64| Spent {
+            wall_s: Some(1.0),
+            parts: vec![Part {
+                kind: PartKind::Tracer,
+                wall_s: Some(tracer_s),
+                cpu_s: None,
+                what: Vec::new(),
+            }],
+            ..Spent::default()
+        };
+        assert_eq!(whole(Time::Elapsed, &traced(0.001), 0.0), " of 1.00 s");
+        let without = whole(Time::Elapsed, &traced(0.2), 0.0);
+        assert_eq!(without, " of 0.8000 s without tracing");
     }
 }

@@ -3,6 +3,7 @@
 use crate::numbers::{counted, duration, seconds};
 use analysis::attribute::costs::Basis;
 use analysis::attribute::seconds::Seconds;
+use analysis::attribute::spent::{PartKind, Spent};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use model::LockCount;
@@ -18,7 +19,16 @@ pub fn range(time: Seconds) -> String {
     }
 }
 
-/// `load()`, and of interpreters whose functions have names: `load() (app.py)`
+/// From this share of the time on, tracing is named beside it.
+const LEAST_TRACED: f64 = 0.005;
+
+pub fn is_traced(time: &Spent) -> bool {
+    let traced_s = time.seconds_of(PartKind::Tracer) + time.seconds_of(PartKind::Stops);
+    time.whole_s()
+        .is_some_and(|whole_s| traced_s >= LEAST_TRACED * whole_s)
+}
+
+/// `load()`, or `load() (app.py)` for a function of an interpreted program.
 pub fn function(name: &str) -> String {
     let script = name
         .strip_prefix("py::")
@@ -113,6 +123,12 @@ fn is_remote(on: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_function_of_a_script_has_its_file() {
+        assert_eq!(function("load"), "load()");
+        assert_eq!(function("py::load:/srv/app/app.py"), "load() (app.py)");
+    }
 
     #[test]
     fn ranges_are_shown_where_they_have_a_width() {

@@ -3,6 +3,7 @@
 
 use super::answer::answer;
 use super::ledger::ledger_table;
+use super::notes::is_traced;
 use super::rings::rings;
 use super::time::time_table;
 use super::{advice, calls, csv, elsewhere, notes};
@@ -219,14 +220,6 @@ fn paths(profile: &Profile) -> Option<String> {
         return None;
     }
     Some("Repeated look-ups are not known: 'syscost trace --paths' records them.".to_string())
-}
-
-const LEAST_TRACED: f64 = 0.005;
-
-fn is_traced(time: &Spent) -> bool {
-    let traced_s = time.seconds_of(PartKind::Tracer) + time.seconds_of(PartKind::Stops);
-    time.whole_s()
-        .is_some_and(|whole_s| traced_s >= LEAST_TRACED * whole_s)
 }
 
 /// From this share of the wall time on, the longest time between two calls is shown.

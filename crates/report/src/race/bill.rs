@@ -1,4 +1,4 @@
-//! What a command's calls add in an environment, by their unit costs.
+//! The extra time of a command's calls in an environment, by their unit costs.
 
 use crate::numbers::{counted, duration, nanoseconds};
 use analysis::attribute::bill::Bill;

@@ -90,7 +90,7 @@ impl<'a> Caller<'a> {
         (self.cpu_s - s(calls.on_cpu_ns.unwrap_or(0)) - self.traced_s(calls.calls).0).max(0.0)
     }
 
-    /// Of a compiled program, or of an interpreter.
+    /// The bounds in `each` for this program: those of compiled programs, or those of interpreters.
     pub fn within(&self, each: Around) -> (f64, f64) {
         let mut interpreters = INTERPRETERS.split(' ');
         each[usize::from(interpreters.any(|name| self.name.starts_with(name)))]
@@ -303,7 +303,8 @@ impl<'a> Part<'a> {
         self.with_around(self.calls, CALL_S)
     }
 
-    /// Of calls that serve `items`, with user mode for each of these. What is not measured is said to be one crossing, to ten.
+    /// Seconds of these calls and of the user mode around each of the `items` that they serve. A call whose time was not measured counts as
+    /// one to ten crossings.
     pub fn with_around(&self, items: u64, each: Around) -> Seconds {
         let takes_s = self.takes_s();
         let (least, most) = self.caller.around_s(items, self.calls, each);

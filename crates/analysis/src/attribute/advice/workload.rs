@@ -19,9 +19,9 @@ pub struct Workload<'a> {
     pub found: BTreeSet<&'a str>,
     pub locks: u64,
     pub execs: u64,
-    /// On a CPU.
+    /// Their CPU time, in seconds.
     pub execs_s: f64,
-    /// What times on a CPU may be multiplied by in another run.
+    /// CPU times of another run may be shorter and longer by these factors.
     pub varies: [f64; 2],
 }
 

@@ -40,7 +40,7 @@ pub struct Versus {
     pub causes: Vec<Cause>,
     /// Page faults of base and head, the medians, where they differ by more than 5%.
     pub page_faults: Option<[u64; 2]>,
-    /// What the calls of the command add in the head's environment, by unit costs; null if these were not measured.
+    /// The extra time of the command's calls in the head's environment, by unit costs; null if these were not measured.
     #[serde(default)]
     pub by_calls: Option<Bill>,
 }
