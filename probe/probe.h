@@ -52,7 +52,7 @@ struct operation {
     const char *prepares; /* untimed entries per iteration, in the same notation; NULL for none */
     const char *params;   /* "name=default:what it is" separated by "; "; sizes may be written 4K, 1M; NULL for none */
     const char *systems;  /* "posix", "linux", "linux/x86_64", ... : the systems that have it */
-    const char *family;   /* operations of one family are variants of each other (`explain --variants`); or NULL */
+    const char *family;   /* operations of one family are variants of each other; or NULL */
     unsigned flags;
     uint64_t limit; /* most iterations a batch may have; 0 for no limit */
     void (*setup)(void);

@@ -124,61 +124,15 @@ fn each_way_is_named() {
 }
 
 #[test]
-fn the_riddle_of_getpid_is_answered_by_its_variants() {
-    let _ = needs!(explained("call.getpid"));
-    let rows = rows("call.getpid --variants");
-    let ids: Vec<&str> = rows.iter().map(|row| row["operation"].as_str()).collect();
-    let expected = [
-        "call.cached_pid",
-        "call.getpid",
-        "call.syscall_getpid",
-        "call.inline_getpid",
-        "call.int80",
-    ];
-    assert_eq!(ids, expected);
-    assert!(
-        rows.iter()
-            .all(|row| row["answered_by"].is_empty() != row["error"].is_empty())
-    );
-    let text = stdout(&explain("call.getpid --variants --time 0.05"));
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    expect_in(&text, "answered in user space: call.cached_pid");
-}
-
-fn rows(args: impl Line) -> Vec<BTreeMap<String, String>> {
-    let output = explain((args, "--format csv --time 0.05"));
-    csv::Reader::from_reader(&output.stdout[..])
-        .deserialize()
-        .map(Result::unwrap)
-        .collect()
-}
-
-#[test]
-fn environments_differ_in_code_and_in_how_they_enter() {
-    let rows = rows("id.umask call.getpid --env native,static,m32");
-    for row in &rows {
-        let environment = &row["environment"];
-        if row["caller_bytes"].is_empty() {
-            skip(&format!("{row:?}"));
-            continue;
-        }
-        let gates = if environment == "m32" {
-            ["sysenter", "int 0x80", "syscall"]
-        } else {
-            ["syscall"; 3]
-        };
-        assert!(
-            gates
-                .iter()
-                .any(|gate| row["answered_by"].starts_with(gate)),
-            "{row:?}"
-        );
-        assert!(
-            row["caller_bytes"] != "0" && row["callee_bytes"] != "0",
-            "{row:?}"
-        );
+fn environments_differ_in_how_they_enter() {
+    let output = explain("id.umask call.getpid --env native,m32 --time 0.05");
+    if !output.status.success() {
+        return skip(&stderr(&output));
     }
-    assert_eq!(rows.len(), 6, "{rows:?}");
+    let text = stdout(&output);
+    let gates = text.matches("; enters the kernel").count();
+    assert_eq!(gates, 4, "{text}");
+    expect_in(&text, ["in native", "in m32"]);
 }
 
 #[test]
@@ -200,11 +154,7 @@ fn an_explanation_that_was_kept_is_shown() {
 #[test]
 fn output_for_people_fits_80_columns() {
     let _ = needs!(explained("call.getpid"));
-    for args in [
-        "call.getpid",
-        "call.getpid --variants",
-        "id.umask --env native,m32",
-    ] {
+    for args in ["call.getpid", "id.umask --env native"] {
         let text = stdout(&explain((args, "--time 0.05")));
         expect_in(&text, args.split(' ').next().unwrap());
         expect_width(&text, 80);
@@ -220,13 +170,8 @@ fn questions_that_cannot_be_answered_are_explained() {
         &[
             ("call.getpidd", 2, "did you mean call.getpid"),
             ("call", 2, "explain takes one"),
-            (
-                "id.getppid --variants",
-                2,
-                "operations that have some: call.",
-            ),
             ("call.getpid --format csv", 2, "--format csv"),
-            ("call.getpid --variants --format json", 2, "--format json"),
+            ("call.getpid id.umask --format json", 2, "--format json"),
             ("file.lstat --param depth=1,2", 2, "one value"),
             ("call.getpid --time 0", 2, "not a positive number"),
         ],

@@ -1,5 +1,4 @@
-//! `syscost explain`: the code that runs when an operation is called, in one environment or several, and other ways to get
-//! the same answer.
+//! `syscost explain`: the code that runs when an operation is called, in one environment or several.
 //!
 //! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
@@ -14,12 +13,11 @@ use super::terminal::screen;
 
 use analysis::summary::summarize;
 use anyhow::{Context, Result, bail};
-use indexmap::IndexMap;
 use measure::plan::{self, Choices, Code, Setting, Subject, Surroundings};
 use measure::session::{Job, Keep, RunOptions, Session};
-use model::code::{Cost, Explained, Variant};
+use model::code::{Cost, Explained, Explanation};
 use model::{COLD, Operation, Planned, Role, SHARED, THREADS, pattern};
-use report::{Format, write_answer, write_table};
+use report::{Format, write_answer};
 use std::ffi::OsString;
 use std::io::Write;
 use std::time::Duration;
@@ -30,19 +28,15 @@ use sys::affinity::Wanted;
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
     /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list'); several are
-    /// compared in one table. With one emulated kernel, also a C snippet, e.g. 'c:getppid()'.
+    /// explained one after the other. With one emulated kernel, also a C snippet, e.g. 'c:getppid()'.
     #[arg(value_name = "OPERATION", required_unless_present = "command", add = complete::operations())]
     pub operations: Vec<String>,
     /// A command instead of an operation, in one or more emulated kernels: its instructions there, in user mode and
     /// in the kernel, by system call and by kernel function. It runs here once, to find the files it needs.
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["operations", "variants", "params", "setups", "preludes", "view"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["operations", "params", "setups", "preludes", "view"])]
     pub command: Vec<OsString>,
-    /// Compare all operations of the same family in one table.
-    #[arg(long)]
-    pub variants: bool,
-    /// Compare these environments in one table: the code, and the instruction that enters the kernel. With one
-    /// emulated kernel, e.g. linux-6.1 or linux:PATH: look into it, at each instruction that one iteration executes
-    /// there, as a call tree with counts.
+    /// Explain it in these environments, one after the other. With one emulated kernel, e.g. linux-6.1 or linux:PATH:
+    /// look into it, at each instruction that one iteration executes there, as a call tree with counts.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, group = "place")]
     pub environments: Vec<String>,
     /// Value of a parameter; repeatable.
@@ -59,13 +53,13 @@ pub struct ExplainArgs {
     pub trust_files: bool,
     #[command(flatten)]
     pub kernels: kernel::KernelArgs,
-    /// Output format; csv with --variants or --env, json without. 'show' and 'report' open JSON.
+    /// Output format; csv of an emulated kernel only. 'show' and 'report' open JSON.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
     #[arg(long, value_name = "N|none")]
     pub cpu: Option<Wanted>,
-    /// Wall time to spend measuring [default: 0.6, with --variants 2].
+    /// Wall time to spend measuring [default: 0.6, for several 2].
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub time: Option<Duration>,
 }
@@ -73,7 +67,6 @@ pub struct ExplainArgs {
 const EXAMPLES: &str = "\
 Examples:
   syscost explain call.getpid
-  syscost explain call.getpid --variants
   syscost explain id.umask id.getppid --env native,m32
   syscost explain time.clock_gettime --format json | jq '.verdict'
   syscost explain file.fstat --env linux-6.1
@@ -110,15 +103,7 @@ pub fn run(args: &ExplainArgs, out: &mut dyn Write) -> Result<()> {
         .map(|id| find(&catalogue, id))
         .collect::<Result<Vec<_>>>();
     let named = usage(named)?;
-    match (&named[..], args.variants, &args.environments[..]) {
-        ([operation], false, []) => one(args, session, &catalogue, operation, out),
-        ([operation], true, _) => {
-            let (family, members) = usage(family(&catalogue, operation))?;
-            let heading = format!("family '{family}': {} ways to do the same", members.len());
-            variants(args, session, &catalogue, &members, &heading, out)
-        }
-        (operations, _, _) => variants(args, session, &catalogue, operations, "", out),
-    }
+    each(args, session, &catalogue, &named, out)
 }
 
 fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject<'a>> {
@@ -151,13 +136,13 @@ fn planned(
     usage(plan::select(catalogue, subjects, &choices))
 }
 
-fn is_table(args: &ExplainArgs) -> bool {
-    args.variants || args.operations.len() > 1 || !args.environments.is_empty()
+fn has_several(args: &ExplainArgs) -> bool {
+    args.operations.len() > 1 || args.environments.len() > 1
 }
 
 /// Kernel entries are counted together with the code, not again while measuring.
 fn options(args: &ExplainArgs) -> RunOptions {
-    let usual = Duration::from_millis(if is_table(args) { 2000 } else { 600 });
+    let usual = Duration::from_millis(if has_several(args) { 2000 } else { 600 });
     RunOptions {
         cpu: args.cpu.unwrap_or_default(),
         budget: Some(args.time.unwrap_or(usual)),
@@ -169,7 +154,7 @@ fn options(args: &ExplainArgs) -> RunOptions {
 
 fn check(args: &ExplainArgs, emulated: Option<&String>) -> Result<()> {
     if let Some(name) = emulated
-        && (args.environments.len() > 1 || args.variants || args.operations.len() > 1)
+        && has_several(args)
     {
         bail_usage!(
             "--env {name}: explain takes one kernel and one operation; --versus adds another kernel"
@@ -179,16 +164,11 @@ fn check(args: &ExplainArgs, emulated: Option<&String>) -> Result<()> {
     if emulated.is_none() && (args.kernels.versus.is_some() || args.kernels.all) {
         bail_usage!("--versus and --all need an emulated kernel: add --env linux-6.1, for example");
     }
-    if args.format == Format::Csv && !is_table(args) {
-        bail_usage!(
-            "--format csv is for tables; for one operation without --variants or --env use text, markdown or json"
-        );
+    if args.format == Format::Csv && emulated.is_none() {
+        bail_usage!("--format csv is for emulated kernels; use text, markdown or json");
     }
-    if args.format == Format::Json && is_table(args) && emulated.is_none() {
-        bail_usage!("--format json is for one operation; tables are text, markdown or csv");
-    }
-    if args.variants && args.operations.len() > 1 {
-        bail_usage!("--variants takes one operation: name one");
+    if args.format == Format::Json && has_several(args) {
+        bail_usage!("--format json is for one operation in one environment: name one");
     }
     for Setting { name, values } in &args.params {
         let wrong = match name.as_str() {
@@ -234,81 +214,50 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-fn one(
-    args: &ExplainArgs,
-    session: Session,
-    catalogue: &[Operation],
-    operation: &Operation,
-    out: &mut dyn Write,
-) -> Result<()> {
-    let planned = planned(args, catalogue, &[Subject::Operation(operation)])?;
-    let explanation = explain::explain(session.workers(), &planned[0], operation)
-        .with_context(|| operation.id.clone())?;
-    let explained = Explained {
-        cost: costs(session, planned)?.remove(0),
-        explanation,
-    };
-    write_answer(
-        &explained,
-        || report::explanation_document(&explained),
-        args.format,
-        screen(),
-        out,
-    )
-}
-
-fn variants(
+fn each(
     args: &ExplainArgs,
     session: Session,
     catalogue: &[Operation],
     operations: &[&Operation],
-    heading: &str,
     out: &mut dyn Write,
 ) -> Result<()> {
     let subjects: Vec<Subject> = operations.iter().map(|o| Subject::Operation(o)).collect();
     let planned = planned(args, catalogue, &subjects)?;
-    let mut variants = Vec::new();
-    for planned in planned.iter().filter(|planned| planned.role == Role::Asked) {
-        let case = &planned.case;
-        if let Some(operation) = operations.iter().find(|o| o.id == case.operation) {
-            variants.push(Variant {
-                operation: case.operation.clone(),
-                environment: case.environment.clone(),
-                cost: None,
-                explained: explain::explain(session.workers(), planned, operation),
-            });
-        }
+    let explanations = planned
+        .iter()
+        .filter(|planned| planned.role == Role::Asked)
+        .map(|planned| explanation(args, &session, planned, operations))
+        .collect::<Result<Vec<_>>>()?;
+    for (explanation, cost) in explanations.into_iter().zip(costs(session, planned)?) {
+        let explained = Explained { explanation, cost };
+        write_answer(
+            &explained,
+            || report::explanation_document(&explained),
+            args.format,
+            screen(),
+            out,
+        )?;
     }
-    // All against the bare system call of the same run.
-    for (variant, cost) in variants.iter_mut().zip(costs(session, planned)?) {
-        variant.cost = cost;
-    }
-    let answer = report::variants_answer(&variants);
-    let table = report::variant_table(heading, &variants, &answer);
-    write_table(&table, args.format, screen(), out)
+    Ok(())
 }
 
-fn family<'a>(
-    catalogue: &'a [Operation],
-    operation: &'a Operation,
-) -> Result<(&'a str, Vec<&'a Operation>)> {
-    let mut families: IndexMap<&str, Vec<&Operation>> = IndexMap::new();
-    for one in catalogue {
-        if let Some(family) = &one.family {
-            families.entry(family).or_default().push(one);
-        }
+fn explanation(
+    args: &ExplainArgs,
+    session: &Session,
+    planned: &Planned,
+    operations: &[&Operation],
+) -> Result<Explanation> {
+    let case = &planned.case;
+    let operation = operations
+        .iter()
+        .find(|operation| operation.id == case.operation)
+        .context("a case without an operation")?;
+    let mut explanation = explain::explain(session.workers(), planned, operation)
+        .with_context(|| format!("{case} in {}", case.environment))?;
+    if !args.environments.is_empty() {
+        explanation.what += &format!(", in {}", case.environment);
     }
-    families.retain(|_, members| members.len() > 1);
-    let own = operation.family.as_deref().unwrap_or_default();
-    if let Some((family, members)) = families.swap_remove_entry(own) {
-        return Ok((family, members));
-    }
-    let some: Vec<&str> = families.values().map(|all| all[0].id.as_str()).collect();
-    bail_usage!(
-        "{} has no variants; operations that have some: {}",
-        operation.id,
-        some[..some.len().min(6)].join(", ")
-    )
+    Ok(explanation)
 }
 
 /// `None` if it failed or was counted in instructions.

@@ -1,6 +1,6 @@
 //! The code of an operation as it was executed, and who answered it: what `explain` finds, as plain data.
 
-use crate::{Entries, Failure, JsonDocument, Nanos, Returned};
+use crate::{Entries, JsonDocument, Nanos, Returned};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,14 +57,6 @@ pub struct Code {
     pub callee_bytes: u64,
     /// In the order of their first execution.
     pub functions: Vec<Function>,
-}
-
-/// One of several operations, in one of several environments, and what it costs.
-pub struct Variant {
-    pub operation: String,
-    pub environment: String,
-    pub cost: Option<Cost>,
-    pub explained: Result<Explanation, Failure>,
 }
 
 /// Time per iteration.

@@ -1,9 +1,8 @@
-//! Explanations of operations: in words with the disassembly, or the variants of one family side by side.
+//! Explanations of operations in words, with the disassembly.
 
 mod kernel;
 mod program;
 mod text;
-mod variants;
 
 pub use kernel::{
     KernelView, SMALL as SMALL_CALLS, folded as kernel_stacks, kernel_diff_document,
@@ -11,7 +10,6 @@ pub use kernel::{
 };
 pub use program::program_document;
 pub use text::explanation_document;
-pub use variants::{variant_table, variants_answer};
 
 use itertools::Itertools;
 use model::Returned;
@@ -28,14 +26,6 @@ pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
         .map(|(name, result)| format!("{name} {}", format_result(result)))
         .join(", ");
     (!each.is_empty()).then_some(("Returned", each))
-}
-
-/// `3, ENOENT`, in the order of the calls.
-pub fn results(calls: &Returned) -> String {
-    calls
-        .iter()
-        .map(|(_, result)| format_result(result))
-        .join(", ")
 }
 
 fn format_result(result: i64) -> String {

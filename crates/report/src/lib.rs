@@ -31,12 +31,12 @@ pub use explain::{
     KernelView, SMALL_CALLS, kernel_diff_document, kernel_difference, kernel_document,
     kernel_flame, kernel_stacks, kernel_versus_document,
 };
-pub use explain::{explanation_document, program_document, variant_table, variants_answer};
+pub use explain::{explanation_document, program_document};
 pub use export::{RunFormat, write_go_benchmark};
 pub use profile::{
     ProfileDocument, Weight, cautions, flame_difference, flame_figure, latency_histograms,
     lost_events, profile_latency_document, profile_table, slowest_table, stacks_document,
-    together_table, tracer_line,
+    tracer_line,
 };
 pub use race::race_document;
 pub use rows::write_rows;
