@@ -47,11 +47,7 @@ fn measured_cases_that_the_data_cannot_tell_apart_are_marked() {
         "b     9478673/s  100%   ~0%    --",
     ];
     assert_eq!(matrix(&text, 3), expected);
-    expect_in(&text, "      none: not measured: stat: ENOSYS\n");
-    expect_in(
-        &text,
-        "         a:  0 wallclock secs (    ? usr +     ? sys =  0.00 CPU) @ ",
-    );
+    expect_in(&text, "none: not measured: stat: ENOSYS\n");
     expect_in(
         &text,
         "\n~: the data cannot tell these apart: the 95% interval of the ratio includes 1 (Holm, 3 pairs)",
@@ -85,9 +81,7 @@ fn names_of_any_length_are_aligned() {
         1.0,
         vec![published(&long, 1.0, 0.0, 5), published("b", 1.0, 0.0, 5)],
     ));
-    let is_row = |line: &&str| {
-        !line.contains("wallclock") && (line.starts_with(&long[..100]) || line.starts_with("b "))
-    };
+    let is_row = |line: &&str| line.starts_with(&long[..100]) || line.starts_with("b ");
     let rows: Vec<&str> = text.lines().filter(is_row).collect();
     assert_eq!(rows.len(), 2);
     assert_eq!(rows[0].chars().count(), rows[1].chars().count());
@@ -100,12 +94,8 @@ fn one_row_and_no_row() {
         matrix(&one, 1),
         [
             "                   Rate only",
-            "only 5000000000000000/s   --"
+            "only 1000000000000000/s   --"
         ]
     );
-    expect_in(
-        &one,
-        "      only:  0 wallclock secs ( 0.00 usr +  0.00 sys =  0.00 CPU)\n",
-    );
-    assert_eq!(shown(&run(1.0, vec![])).lines().count(), 1);
+    assert_eq!(shown(&run(1.0, vec![])).lines().count(), 0);
 }

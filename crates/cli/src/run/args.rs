@@ -92,8 +92,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = HOW_LONG)]
     pub runs: u32,
     /// Seconds per case, like a count of -N in Perl's Benchmark: the run takes N seconds times the number of cases,
-    /// including baselines, even if the precision is reached earlier. Starting and calibrating workers is included;
-    /// --view cmpthese shows what each case got.
+    /// including baselines, even if the precision is reached earlier.
+    /// Starting and calibrating workers is included.
     #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds, help_heading = HOW_LONG, hide_short_help = true)]
     pub cpu_seconds: Option<Duration>,
     /// Kill a worker that takes longer than this for one request.

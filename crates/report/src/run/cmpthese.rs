@@ -1,24 +1,10 @@
-//! A run in the format of Perl's Benchmark module: the lines of its `timethese`, one per case, then the matrix of percentages
-//! of `cmpthese`.
+//! A run as the matrix of Perl's Benchmark::cmpthese, in its format: rates and percentages, the slowest case first. Cases without
+//! a time stand above it with the reason.
 //!
-//! The formats are those of Benchmark's documentation and output. Its results are CPU seconds of
-//! one long loop; ours come from batches and are converted as follows:
-//!
-//! - A measured record: `n` = iterations x kept samples; CPU = n x the median of one iteration, so that the rate is
-//!   that of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. Of a case that
-//!   blocks, CPU is the part of that time for which it was on a CPU, and the rate is still that of the table.
-//! - A published value: `n` from the source; CPU = n x time per operation; usr and sys by its user share; wall clock =
-//!   CPU, rounded.
-//! - Unknown numbers are `?`, padded to the width of a number: the split, and without `n` everything but the rate.
-//! - `at least N CPU seconds`: the share of the run's time that each case was given, or the shortest actual time if
-//!   that is less. A run with one iteration count for all cases instead of a time (an article's) is `timing N
-//!   iterations`.
-//!
-//! Additions: a mark for pairs of cases that the data do not distinguish, lines for failed cases,
-//! and one matrix per set of parameters if the same names were measured with several.
+//! Additions: a mark for pairs of cases that the data do not distinguish, and one matrix per set of parameters if the same names
+//! were measured with several.
 
 mod group;
-mod lines;
 mod matrix;
 mod timing;
 
@@ -40,7 +26,7 @@ pub enum ViewKind {
     Table,
     /// The same with all columns: net cost, best sample, rate, user and system time.
     Wide,
-    /// As Perl's Benchmark::cmpthese prints it: a line per case, then the matrix, the slowest first.
+    /// The matrix of Perl's Benchmark::cmpthese, the slowest first.
     Cmpthese,
     /// Hardware and software events per iteration (run counts them for this view).
     Counters,
@@ -67,7 +53,7 @@ pub fn cmpthese_blocks(run: &Run, summary: &Summary) -> Vec<Block> {
     let mut all: Vec<Vec<String>> = groups
         .iter()
         .zip(&matrices)
-        .map(|(group, matrix)| lines(group, run, matrix, &marks))
+        .map(|(group, matrix)| lines(group, matrix, &marks))
         .collect();
     let notes = left_out(&groups, &matrices)
         .into_iter()
@@ -109,14 +95,19 @@ fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
     }
 }
 
-fn lines(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks) -> Vec<String> {
-    Some(&group.heading)
-        .filter(|heading| !heading.is_empty())
-        .map(|heading| format!("{heading}:"))
-        .into_iter()
-        .chain(lines::lines(group, run))
-        .chain(matrix::lines(matrix, marks))
-        .collect()
+fn lines(group: &Group, matrix: &[Timing], marks: &Marks) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !group.heading.is_empty() {
+        lines.push(format!("{}:", group.heading));
+    }
+    lines.extend(
+        group
+            .others
+            .iter()
+            .map(|(name, why)| format!("{name}: {why}")),
+    );
+    lines.extend(matrix::lines(matrix, marks));
+    lines
 }
 
 fn notes(run: &Run, summary: &Summary, marks: &Marks) -> Vec<String> {
