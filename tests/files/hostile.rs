@@ -65,7 +65,7 @@ fn inputs(command: &str) -> Vec<String> {
             "-- SHORT",
             "--user SHORT true",
         ],
-        "explain" => &["SHORT", "SHORT --variants"],
+        "explain" => &["SHORT"],
         "list" => &["SHORT", "--studies", "id"],
         "race" => &["SHORT", "true --prepare SHORT", "true -P SHORT"],
         "trace" => &[
@@ -90,7 +90,6 @@ fn inputs(command: &str) -> Vec<String> {
             "atlas --fetched --operations SHORT",
             "atlas --fetched --arch SHORT",
         ],
-        "kernel atlas check" => &["SHORT", ". --fetched"],
         new => panic!("{new}: say here by which arguments hostile text gets into it"),
     };
     lines.iter().map(|line| line.to_string()).collect()

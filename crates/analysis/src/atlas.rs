@@ -8,4 +8,4 @@ mod neighbours;
 pub use choice::Releases;
 pub use diff::{Differences, differences};
 pub use environment::{environment, environment_of};
-pub use neighbours::{is_explained, is_step, neighbours, steps};
+pub use neighbours::{is_explained, neighbours, steps};

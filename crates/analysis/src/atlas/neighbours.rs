@@ -78,7 +78,7 @@ pub fn is_explained(step: &AtlasStep) -> bool {
 /// What two boots leave unseen of a count that differs between boots, as a share (METHOD.md).
 const UNSEEN: f64 = 0.01;
 
-pub fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {
+fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {
     let apart = (after.least - before.most).max(before.least - after.most);
     let exact = [before, after]
         .iter()

@@ -1,8 +1,6 @@
-//! `syscost kernel atlas`: what all operations execute in all kernels that the mirror serves, as a directory of files; and
-//! whether such a directory is right.
+//! `syscost kernel atlas`: what all operations execute in all kernels that the mirror serves, as a directory of files.
 
 mod build;
-mod check;
 mod machine;
 mod source;
 
@@ -25,12 +23,10 @@ pub struct AtlasArgs {
 #[derive(clap::Subcommand)]
 enum AtlasCommand {
     Build(build::BuildArgs),
-    Check(check::CheckArgs),
 }
 
 pub fn run(args: &AtlasArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
         AtlasCommand::Build(args) => build::run(args, interrupt, out),
-        AtlasCommand::Check(args) => check::run(args, interrupt, out),
     }
 }

@@ -378,7 +378,7 @@ impl Boots {
     }
 }
 
-pub fn count_kernel(
+fn count_kernel(
     interrupt: &Interrupt,
     facts: &Facts,
     machine: AtlasMachine,
