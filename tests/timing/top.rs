@@ -418,8 +418,6 @@ fn keys_lead_through_the_live_table() {
     tmux.shows(&["program  "]);
     tmux.keys(&["F6"]);
     tmux.shows(&["errors/s v"]);
-    tmux.keys(&["I"]);
-    tmux.shows(&["errors/s ^"]);
     tmux.keys(&["p"]);
     tmux.shows(&["PAUSED"]);
     tmux.keys(&["p", "F1"]);

@@ -75,9 +75,8 @@ Examples:
   sudo syscost top --all --sampled --by call
   sudo syscost top --all --format json --interval 10 --count 6 > minute.jsonl
 
-Keys: F1 or ? help, F4 or / filter, F6 or s sort, I reverse, b rows by, i hide idle rows, arrows and
-Enter into a row, Esc out of it, p pause, F10 or q quit. From 120 columns on, what is inside the
-marked row is shown beside it.
+Keys: F1 or ? help, F4 or / filter, F6 or s sort, b rows by, arrows and Enter into a row, Esc out of
+it, p pause, F10 or q quit.
 
 Only eBPF can do this: it needs root, or CAP_BPF and CAP_PERFMON. A COMMAND has neither input nor output, and is ended with syscost.
 

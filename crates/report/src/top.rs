@@ -5,5 +5,5 @@ mod screen;
 mod table;
 
 pub use document::TopDocument;
-pub use screen::{Look, Screen, Span, drawn, help, is_wide};
+pub use screen::{Look, Screen, Span, drawn, help};
 pub use table::{headline, rates_table};

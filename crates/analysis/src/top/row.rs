@@ -6,10 +6,6 @@ use serde::Serialize;
 use std::fmt;
 use std::ops::Deref;
 
-/// Below this share of a CPU, a row is idle: it would be shown as 0.0%.
-const IDLE_SHARE: f64 = 0.0005;
-const IDLE_CALLS_PER_S: f64 = 1.0;
-
 /// What is one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
 pub enum By {
@@ -153,13 +149,5 @@ impl Row {
         .into_iter()
         .flatten()
         .any(|text| text.to_lowercase().contains(wanted))
-    }
-
-    /// Judged by CPU time in calls, or by calls if that time is unknown.
-    pub fn is_idle(&self) -> bool {
-        self.on_cpu_share
-            .map_or(self.calls_per_s < IDLE_CALLS_PER_S, |share| {
-                share < IDLE_SHARE
-            })
     }
 }

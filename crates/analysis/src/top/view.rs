@@ -22,8 +22,6 @@ pub enum Key {
     /// Part of the filter, as is the next one.
     Char(char),
     Erase,
-    Idle,
-    Reverse,
 }
 
 /// What rows are sorted by, the most first.
@@ -91,8 +89,6 @@ pub struct View {
     pub help: bool,
     pub filter: String,
     pub types: bool,
-    pub hides_idle: bool,
-    pub is_reversed: bool,
     /// The rows that were gone into, the outermost first.
     entered: Vec<Row>,
     selected: Option<Row>,
@@ -152,13 +148,8 @@ impl View {
 
     pub fn shown(&self, mut rows: Vec<Row>) -> Vec<Row> {
         let wanted = self.filter.to_lowercase();
-        rows.retain(|row| {
-            (wanted.is_empty() || row.contains(&wanted)) && !(self.hides_idle && row.is_idle())
-        });
+        rows.retain(|row| wanted.is_empty() || row.contains(&wanted));
         rows.sort_by(|a, b| self.sort.value(b).total_cmp(&self.sort.value(a)));
-        if self.is_reversed {
-            rows.reverse();
-        }
         rows
     }
 
@@ -184,8 +175,6 @@ impl View {
             Key::Help => self.help = true,
             Key::Pause => self.paused = !self.paused,
             Key::Sort => self.sort = next(&self.sorts_of_rows(), self.sort),
-            Key::Reverse => self.is_reversed = !self.is_reversed,
-            Key::Idle => self.hides_idle = !self.hides_idle,
             Key::By => {
                 self.by = next(self.kinds, self.by);
                 self.entered.clear();
@@ -201,29 +190,14 @@ impl View {
         true
     }
 
-    /// Where Enter leads; `None` if there is nothing further in.
-    pub fn inside(&self, rows: &[Row]) -> Option<View> {
-        if self.rows_by() == By::Class {
-            return None;
-        }
-        let row = rows.get(self.selected(rows))?;
-        let mut inner = View {
-            is_reversed: false,
-            hides_idle: false,
-            ..self.clone()
-        };
-        inner.entered.push(row.clone());
-        inner.leave_rows();
-        Some(inner)
-    }
-
+    /// Goes into the selected row, if there is something further in.
     fn enter(&mut self, rows: &[Row]) {
-        if let Some(inner) = self.inside(rows) {
-            *self = View {
-                is_reversed: self.is_reversed,
-                hides_idle: self.hides_idle,
-                ..inner
-            };
+        if self.rows_by() == By::Class {
+            return;
+        }
+        if let Some(row) = rows.get(self.selected(rows)) {
+            self.entered.push(row.clone());
+            self.leave_rows();
         }
     }
 
@@ -371,26 +345,6 @@ mod tests {
         assert!(names(&view) == ["write"] && view.rows_by() == By::Class);
         press(&mut view, &[Key::Back]);
         assert_eq!(view.rows_by(), By::Call);
-    }
-
-    #[test]
-    fn idle_rows_are_hidden_and_the_order_is_reversed() {
-        let mut view = View::new(By::Process, Sort::Calls);
-        press(&mut view, &[Key::Reverse]);
-        assert_eq!(names(&view), ["b", "a"]);
-        let busy = Row {
-            on_cpu_share: Some(0.3),
-            ..Row::default()
-        };
-        let idle = Row {
-            on_cpu_share: Some(0.0001),
-            calls_per_s: 9.0,
-            ..Row::default()
-        };
-        let rows = vec![busy.clone(), idle];
-        assert_eq!(view.shown(rows.clone()).len(), 2);
-        view.press(Key::Idle, &rows);
-        assert_eq!(view.shown(rows), [busy]);
     }
 
     #[test]

@@ -14,8 +14,8 @@ use crossterm::terminal::{
 };
 use crossterm::{execute, queue};
 use measure::runner::RunDirectory;
-use report::top::{Look, Screen, Span, drawn, headline, help, is_wide, rates_table};
-use report::{Style, Table};
+use report::Style;
+use report::top::{Look, Screen, Span, drawn, headline, help, rates_table};
 use std::cell::RefCell;
 use std::io::{Stdout, Write, stdout};
 use std::rc::Rc;
@@ -147,28 +147,10 @@ impl Live {
             head: &head,
             table: &rates_table(&rows, view.rows_by(), &rates.total),
             selected: view.selected(&rows),
-            sorted: (view.sort.name(), view.is_reversed),
-            inside: if is_wide(width) {
-                view.inside(&rows).map(|inside| self.inside(&inside))
-            } else {
-                None
-            },
+            sorted: view.sort.name(),
             state: state(&view),
         };
         drawn(&screen, width, height)
-    }
-
-    fn inside(&mut self, view: &View) -> (String, Table) {
-        let (rates, rows) = self.rates(view);
-        let kind = match view.rows_by() {
-            By::Call => "calls",
-            By::Class => "classes",
-            By::Program | By::Process | By::Cgroup | By::Error => "programs",
-        };
-        (
-            format!("{kind} of {}", view.focus().name()),
-            rates_table(&rows, view.rows_by(), &rates.total),
-        )
     }
 }
 
@@ -180,7 +162,6 @@ fn state(view: &View) -> String {
     let shown: Vec<&str> = [
         (view.paused, "PAUSED (p continues)"),
         (!view.filter.is_empty(), &filter),
-        (view.hides_idle, "idle rows are hidden (i shows them)"),
     ]
     .into_iter()
     .filter_map(|(is_so, text)| is_so.then_some(text))
@@ -208,8 +189,6 @@ fn key(event: &KeyEvent) -> Option<Key> {
         KeyCode::Char('c') if event.modifiers.contains(KeyModifiers::CONTROL) => Key::Quit,
         KeyCode::Char('q') | KeyCode::F(10) => Key::Quit,
         KeyCode::Char('s') | KeyCode::F(6) => Key::Sort,
-        KeyCode::Char('I') => Key::Reverse,
-        KeyCode::Char('i') => Key::Idle,
         KeyCode::Char('/') | KeyCode::F(3 | 4) => Key::Filter,
         KeyCode::Char('b') => Key::By,
         KeyCode::Char('p' | ' ') => Key::Pause,

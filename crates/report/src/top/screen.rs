@@ -1,23 +1,16 @@
-//! Rates as the lines of a terminal: as many columns and rows as fit, around the selected one, and
-//! on a wide screen what is inside that row.
+//! Rates as the lines of a terminal: as many columns and rows as fit, around the selected one.
 
 use crate::{Align, Table};
 use document::Style;
 use document::write::fit;
 use model::clean;
 
-/// Wide enough for two tables.
-const WIDE: usize = 120;
-const BETWEEN: &str = " | ";
-
 pub struct Screen<'a> {
     pub head: &'a [String],
     pub table: &'a Table,
     pub selected: usize,
-    /// The title of a column, and whether the order is reversed.
-    pub sorted: (&'a str, bool),
-    /// For wide screens.
-    pub inside: Option<(String, Table)>,
+    /// The title of a column.
+    pub sorted: &'a str,
     /// What keys do now, if it is not what they always do.
     pub state: String,
 }
@@ -42,11 +35,7 @@ impl Look {
 pub type Span = (String, Look);
 
 const PLAIN: Look = Look::Cell(Style::Plain);
-const KEYS: &str = "F1 help  F4 filter  F6 sort  I reverse  b rows  i idle  Enter in  F10 quit";
-
-pub fn is_wide(width: u16) -> bool {
-    usize::from(width) >= WIDE
-}
+const KEYS: &str = "F1 help  F4 filter  F6 sort  b rows  Enter in  F10 quit";
 
 /// The headline, the table around the marked row, the keys.
 pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
@@ -55,31 +44,7 @@ pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
     let mut lines: Vec<_> = screen.head.iter().map(|line| plain(line)).collect();
     lines.push(Vec::new());
     let room = height.saturating_sub(lines.len() + 1);
-    let inside = if width < WIDE {
-        None
-    } else {
-        screen.inside.as_ref()
-    };
-    match inside {
-        None => lines.extend(main(screen, width, room)),
-        Some((title, table)) => {
-            let right = width * 2 / 5;
-            let left = width - right - BETWEEN.len();
-            lines.pop();
-            lines.push(vec![
-                (" ".repeat(left + BETWEEN.len()), PLAIN),
-                (clean::cut(&clean::line(title), right), PLAIN),
-            ]);
-            let left = main(screen, left, room);
-            let right = part(table, None, screen.sorted, right, room);
-            lines.extend(left.into_iter().zip(right).map(|(left, right)| {
-                left.into_iter()
-                    .chain([(BETWEEN.to_string(), Look::Cell(Style::Faint))])
-                    .chain(right)
-                    .collect()
-            }));
-        }
-    }
+    lines.extend(rows(screen, width, room));
     lines.truncate(height.saturating_sub(1));
     lines.push(plain(if screen.state.is_empty() {
         KEYS
@@ -89,34 +54,24 @@ pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
     lines
 }
 
-fn main(screen: &Screen, width: usize, height: usize) -> Vec<Vec<Span>> {
-    let selected = Some(screen.selected);
-    part(screen.table, selected, screen.sorted, width, height)
-}
-
 /// Titles, and rows around the marked one, filled to the whole width.
-fn part(
-    table: &Table,
-    marked: Option<usize>,
-    sorted: (&str, bool),
-    width: usize,
-    height: usize,
-) -> Vec<Vec<Span>> {
-    let table = fit(table, Some(u16::try_from(width).unwrap_or(u16::MAX)));
+fn rows(screen: &Screen, width: usize, height: usize) -> Vec<Vec<Span>> {
+    let width_of_table = u16::try_from(width).unwrap_or(u16::MAX);
+    let table = fit(screen.table, Some(width_of_table));
     let titles: Vec<String> = table
         .columns()
         .iter()
-        .map(|column| title(&column.title, sorted))
+        .map(|column| title(&column.title, screen.sorted))
         .collect();
     let widths = widths(&table, &titles);
     let titled = titles.iter().map(|title| (title.as_str(), Look::Titles));
     let mut lines = vec![cut(line(&table, &widths, titled), width, Look::Titles)];
     let room = height.saturating_sub(1);
-    let first = (marked.unwrap_or(0) + 1)
+    let first = (screen.selected + 1)
         .saturating_sub(room)
         .min(table.rows().len().saturating_sub(room));
     for (at, row) in table.rows().iter().enumerate().skip(first).take(room) {
-        let is_marked = marked == Some(at);
+        let is_marked = at == screen.selected;
         let cells = row
             .iter()
             .map(|cell| (cell.text.as_str(), Look::new(is_marked, cell.style)));
@@ -127,12 +82,9 @@ fn part(
     lines
 }
 
-fn title(title: &str, order: (&str, bool)) -> String {
-    let (sorted, is_reversed) = order;
-
-    let mark = if is_reversed { '^' } else { 'v' };
+fn title(title: &str, sorted: &str) -> String {
     if title == sorted {
-        format!("{title} {mark}")
+        format!("{title} v")
     } else {
         title.to_string()
     }
@@ -191,9 +143,8 @@ pub fn help() -> Vec<String> {
     const TEXT: &str = "\
 Keys
   F4, F3, /    show rows with a text only; Enter keeps the filter, Esc clears it
-  F6, s        sort by the next column;  I  reverses the order
+  F6, s        sort by the next column
   b            rows by program, process, call, class, error or control group
-  i            hide idle rows (below 0.05% of a CPU in calls), or show them
   up, down, PgUp, PgDn, Home, End    mark a row
   Enter        into it: the calls of a program, the classes of a call
   Esc          out of it
@@ -245,8 +196,7 @@ mod tests {
             head: &[],
             table,
             selected,
-            sorted: ("calls/s", false),
-            inside: None,
+            sorted: "calls/s",
             state: String::new(),
         }
     }
@@ -277,12 +227,10 @@ mod tests {
                 "a long headline about what is traced here".to_string(),
                 "cost".to_string(),
             ];
-            let inside = Some(("inside".to_string(), table(100)));
             let table = table(rows);
             let lines = drawn(
                 &Screen {
                     head: &head,
-                    inside,
                     ..screen(&table, selected)
                 },
                 width,
@@ -306,7 +254,7 @@ mod tests {
 
     #[test]
     fn narrow_screens_lose_expendable_columns() {
-        fn titles(width: u16, sorted: (&str, bool)) -> String {
+        fn titles(width: u16, sorted: &str) -> String {
             let table = table(2);
             let lines = drawn(
                 &Screen {
@@ -320,28 +268,7 @@ mod tests {
         }
 
         let wide = "call   calls/s v  errors/s  % CPU  runnable  blocked  mean us  p50 us  p99 us";
-        assert_eq!(titles(80, ("calls/s", false)), wide);
-        assert_eq!(titles(24, ("% CPU", true)), "call   calls/s  % CPU ^");
-    }
-
-    #[test]
-    fn wide_screens_have_what_is_inside_the_marked_row() {
-        let (outer, inner) = (table(3), table(5));
-        let lines = |width| {
-            let inside = Some(("calls of git".to_string(), inner.clone()));
-            drawn(
-                &Screen {
-                    inside,
-                    ..screen(&outer, 0)
-                },
-                width,
-                10,
-            )
-        };
-        let wide = lines(120);
-        assert_eq!(text(&wide[0]).trim(), "calls of git");
-        assert!(text(&wide[6]).contains("| call4 "), "{}", text(&wide[6]));
-        assert!(marked(&wide)[0].contains("| call0"));
-        assert!(!lines(119).iter().any(|line| text(line).contains('|')));
+        assert_eq!(titles(80, "calls/s"), wide);
+        assert_eq!(titles(24, "% CPU"), "call   calls/s  % CPU v");
     }
 }
