@@ -364,6 +364,12 @@ impl Place {
         self.directory.path().canonicalize().unwrap()
     }
 
+    /// Lets every user write files into it.
+    pub fn opened(self) -> Place {
+        fs::set_permissions(self.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        self
+    }
+
     pub fn write(&self, name: impl AsRef<Path>, text: impl AsRef<[u8]>) {
         fs::write(self.path().join(name), text).unwrap();
     }

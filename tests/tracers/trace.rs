@@ -201,3 +201,34 @@ fn rows_are_the_paths_or_descriptors_that_were_asked_for() {
     expect_in(shown("--descriptors"), "\ndescriptor ");
     expect_in(shown("--paths --by call"), "\ncall ");
 }
+
+/// Each row is a path in the directory that it was relative to, whoever traces.
+#[test]
+fn an_ordinary_user_gets_calls_by_path() {
+    let (place, program) = (Place::new().opened(), crate::bpf_support::build());
+    for directory in ["a", "b", "c"] {
+        fs::create_dir(place.path().join(directory)).unwrap();
+        place.write(format!("{directory}/x"), "");
+    }
+    let top = place.path();
+    for detail in ["", "--counts"] {
+        let command = format!("{} directories {}", program.display(), top.display());
+        let line = format!("trace --paths {detail} -o p.json --report /dev/null -- {command}");
+        let done = place.command_without_rights(line).output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+        let profile: Value = serde_json::from_str(&place.read("p.json")).unwrap();
+        let calls = |name: &str| {
+            let name = top.join(name);
+            let rows = list(&profile["objects"]).iter();
+            let own = rows
+                .filter(|row| row["call"] == "newfstatat" && row["name"] == name.to_str().unwrap());
+            own.map(|row| row["calls"].as_u64().unwrap()).sum::<u64>()
+        };
+        assert_eq!(
+            ["a/x", "b/x", "c/x"].map(calls),
+            [3, 5, 6 + 7],
+            "{profile:#}"
+        );
+        assert_eq!(profile["objects_dropped"], 0);
+    }
+}

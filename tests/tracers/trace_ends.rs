@@ -154,9 +154,9 @@ fn what_only_ebpf_can_trace_is_told() {
                 "ptrace: stacks: only eBPF can trace that",
             ),
             (
-                "-p 1 --paths",
+                "-p 1 --descriptors",
                 1,
-                "ptrace: paths and descriptors: only eBPF can trace that",
+                "ptrace: descriptors: only eBPF can trace that",
             ),
             (
                 "-p 1 --slowest 5",

@@ -48,17 +48,38 @@ fn a_program_is_explained_on_one_screen() {
     expect_status(&page, 0);
 }
 
-/// Beside other load the calibration may be far too small: then the rest is not known, but the stops are still a part of their own.
+/// Nothing on the screen contains the stops, which take many times as long as the calls.
 #[test]
-fn without_root_stops_are_tracing_and_shares_are_of_the_rest() {
-    let place = Place::new();
-    let line = ("why --report - --format json --", READS);
-    let document = json(&place.command_without_rights(line).output().unwrap());
-    let parts = list(&document["time"]["parts"]).iter();
-    let stopped = parts.filter(|part| part["kind"] == "stops" || part["kind"] == "tracer");
-    assert_eq!(stopped.count(), 1, "{document:#}");
-    let share = document["entering"]["share"].as_f64().unwrap();
-    assert!(share > 0.0 && share <= 1.0, "{share}");
+fn without_root_calls_have_prices_and_stops_are_tracing() {
+    let place = Place::new().opened();
+    let line = ("why --report - -o p.json --", READS);
+    let done = place.command_without_rights(line).output().unwrap();
+    expect_in(
+        stdout(&done),
+        "Times of calls are their number x what such a call cost here",
+    );
+    let document = place.document("why p.json");
+    let seconds = |kind: &str| {
+        let mut parts = list(&document["time"]["parts"]).iter();
+        let part = parts.find(|part| part["kind"] == kind);
+        part.map_or(0.0, |part| part["wall_s"].as_f64().unwrap())
+    };
+    assert!(
+        seconds("calls") > 0.0 && seconds("tracer") > seconds("calls"),
+        "{document:#}"
+    );
+    let read = list(&document["calls"])
+        .iter()
+        .find(|row| row["call"] == "read")
+        .unwrap();
+    // Each takes at least an entry, and less than a stop.
+    let each_ns = read["on_cpu_ns"].as_f64().unwrap() / read["calls"].as_f64().unwrap();
+    assert!((20.0..5000.0).contains(&each_ns), "{each_ns}");
+    let profile = place.document("show p.json");
+    assert!(
+        !list(&profile["tracer"]["priced_by"]).is_empty(),
+        "{profile:#}"
+    );
 }
 
 /// A parent that waits is not what takes the time.

@@ -11,6 +11,7 @@ pub mod costs;
 pub mod elsewhere;
 pub mod hung;
 pub mod ledger;
+pub mod priced;
 pub mod requests;
 pub mod seconds;
 pub mod spent;

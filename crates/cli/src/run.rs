@@ -12,6 +12,7 @@ use super::sandboxes;
 use super::show::{View, write_run};
 use super::words::parsed;
 use super::{messages, terminal};
+use analysis::attribute::priced::Pricing;
 use anyhow::Result;
 use measure::plan::{
     Choices, EnvironmentScope, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases,
@@ -214,11 +215,21 @@ fn table_beside(run: &Run, view: &View) -> Result<()> {
     Ok(())
 }
 
-/// Operations in several environments, in the same rounds and within `time`; nothing is printed or kept.
-pub fn in_environments(operations: &[&str], names: &[&str], time: Duration) -> Result<Run> {
+/// Operations with values of parameters in environments, in the same rounds and within `time`; nothing is printed or kept.
+pub fn in_environments(pricing: &Pricing, names: &[&str], time: Duration) -> Result<Run> {
     let names = format!("--env={}", names.join(","));
     let time = format!("--time={:.3}", time.as_secs_f64());
-    let words = [&[names.as_str(), &time], operations].concat();
+    let settings: Vec<String> = pricing
+        .settings
+        .iter()
+        .map(|setting| format!("--param={setting}"))
+        .collect();
+    let settings = settings.iter().map(String::as_str);
+    let words: Vec<&str> = [names.as_str(), &time]
+        .into_iter()
+        .chain(settings)
+        .chain(pricing.operations.iter().copied())
+        .collect();
     let args: RunArgs = parsed("run", words)?;
     let session = Session::open(args.options(None))?;
     let plan = args.plan(&session, None, &Sides::One)?;

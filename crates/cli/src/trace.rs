@@ -49,7 +49,7 @@ pub struct TraceArgs {
     /// Keep counts by process name, process, control group or thread name.
     #[arg(long, value_enum, default_value = "name")]
     group: Grouping,
-    /// Count calls by path, for the most used paths. eBPF only.
+    /// Count calls by path, for the most used paths.
     #[arg(long)]
     paths: bool,
     /// Count calls by descriptor, and what it refers to. eBPF only.

@@ -3,6 +3,7 @@
 mod bill;
 mod costs;
 mod elsewhere;
+mod prices;
 
 use super::error::bail_usage;
 use super::exit::Exit;
@@ -109,7 +110,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
         detail: trace::detail(args.sampled, false),
         more: More {
             tree: true,
-            paths_if_possible: !args.sampled,
+            paths: !args.sampled,
             waits: !args.sampled,
             ..More::default()
         },
@@ -123,6 +124,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
         elsewhere.filter(|asked| has_exited && has_calls && asked.may_repeat(&profile, args.yes));
     elsewhere.iter_mut().try_for_each(Asked::traced)?;
     profile.null_call_ns = Some(null_call_ns());
+    prices::add(&mut profile);
     let format = args.answer.format.unwrap_or_default();
     trace::note_taxes(&mut profile, args.out.as_deref(), format);
     let stored = trace::store(&profile, args.out.as_deref());

@@ -160,6 +160,13 @@ pub struct TracerFacts {
     /// `added_per_call_ns` is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added_total_ns: Option<u64>,
+    /// What stops add to the CPU time of a stopped thread per call, in nanoseconds (ptrace).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added_cpu_per_call_ns: Option<f64>,
+    /// Operations that priced the calls, where stops hide their times (ptrace): `on_cpu_ns` is calls x the operations' costs, measured on the
+    /// same machine after tracing, and the CPU times of `usage` and `processes` are without the stops. Absent if the times are the program's own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub priced_by: Vec<String>,
     /// Whether the overhead is system time of the workload: the tracer runs inside the calls, in the kernel. A tracer
     /// that stops the calls runs in a process of its own. Of a file that does not say, the kind decides: so for `bpf` only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -400,6 +407,9 @@ pub struct ProcessGroup {
     pub user_ns: Option<u64>,
     /// The same in the kernel.
     pub system_ns: Option<u64>,
+    /// CPU time of its ended processes with that of their stops, where user mode and the kernel are not told apart (ptrace).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
     /// In files and documents they are in a list of their own.
     #[serde(skip)]
     pub calls: Vec<CallCount>,

@@ -1,6 +1,6 @@
 //! Chooses a tracer: the requested one, else the first of the list that is available.
 
-use super::tracer::{More, TraceOptions, Tracer, TracerKind};
+use super::tracer::{TraceOptions, Tracer, TracerKind};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -21,22 +21,6 @@ impl ValueEnum for TracerKind {
 }
 
 pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
-    if options.more.paths_if_possible {
-        let more = More {
-            paths: true,
-            ..options.more
-        };
-        if let Ok(found) = first(&TraceOptions {
-            more,
-            ..options.clone()
-        }) {
-            return Ok(found);
-        }
-    }
-    first(options)
-}
-
-fn first(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     let mut refused = Vec::new();
     for kind in options
         .tracer

@@ -8,6 +8,7 @@ mod account;
 mod blocked;
 mod calibrate;
 mod descriptors;
+mod objects;
 mod stops;
 mod tally;
 mod tree;
@@ -58,5 +59,6 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     };
     let mut tracer = PtraceTracer::new(stops, times, calibration);
     tracer.waits = options.more.waits && times;
+    tracer.tree.paths = options.more.paths;
     Ok(Box::new(tracer))
 }

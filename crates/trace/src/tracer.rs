@@ -133,8 +133,6 @@ pub struct More {
     pub tree: bool,
     pub stacks: bool,
     pub paths: bool,
-    /// Paths, where the bpf tracer may be used.
-    pub paths_if_possible: bool,
     pub descriptors: bool,
     pub waits: bool,
     pub slowest: usize,
@@ -151,7 +149,6 @@ impl TraceOptions {
         let More {
             grouping,
             stacks,
-            paths,
             descriptors,
             slowest,
             live,
@@ -167,7 +164,7 @@ impl TraceOptions {
                 ..
             } => "a control group",
             _ if grouping != Grouping::Name => "counts by process, control group or thread",
-            _ if paths || descriptors => "paths and descriptors",
+            _ if descriptors => "descriptors",
             _ if stacks => "stacks",
             _ if slowest > 0 => "the slowest calls",
             _ if self.detail == Detail::Samples => "samples",

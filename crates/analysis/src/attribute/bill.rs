@@ -3,8 +3,8 @@
 
 use super::costs::Costs;
 use super::elsewhere::prices;
-use super::units::{CREATION, bare_name, endings, has, units_of};
-use super::waits;
+use super::priced::Pricing;
+use super::units::{CREATION, bare_name, has};
 use crate::summary::{Summary, summarize};
 use model::{By, CallCount, Profile, REFERENCE, Run};
 use schemars::JsonSchema;
@@ -30,39 +30,13 @@ pub struct Bill {
     pub most_s: f64,
 }
 
-/// Which operations to measure for the bill of a program: those that price most of its calls, and what is subtracted from them.
-pub fn operations(profile: &Profile) -> Vec<&'static str> {
-    let mut calls: BTreeMap<&'static str, u64> = BTreeMap::new();
-    let mut needed: HashMap<&'static str, Vec<&'static str>> = HashMap::new();
-    for total in profile.totals(By::Class) {
-        let count = total.count;
-        if has(CREATION, bare_name(&count.call)) {
-            continue;
-        }
-        for (ending, times) in endings(&count) {
-            let Some(unit) = units_of(&count.call, &count.class, ending).next() else {
-                continue;
-            };
-            let Some(operation) = unit.operations().next() else {
-                continue;
-            };
-            if !waits::waits(operation) {
-                *calls.entry(operation).or_default() += times;
-                needed.insert(operation, unit.less_operations().collect());
-            }
-        }
+/// What to measure for the bill of a program, at the defaults of all parameters: more cases leave too few rounds.
+pub fn pricing(profile: &Profile) -> Pricing {
+    let is_charged = |call: &str| !has(CREATION, bare_name(call));
+    Pricing {
+        settings: Vec::new(),
+        ..Pricing::new(profile, MOST_OPERATIONS, is_charged)
     }
-    let mut most: Vec<(&'static str, u64)> = calls.into_iter().collect();
-    most.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-    most.truncate(MOST_OPERATIONS);
-    let mut all: Vec<&'static str> = most
-        .iter()
-        .flat_map(|(operation, _)| needed[operation].iter().chain([operation]))
-        .copied()
-        .collect();
-    all.sort_unstable();
-    all.dedup();
-    all
 }
 
 /// `None` if the run did not measure the cheapest call in both environments, with an interval.
@@ -165,7 +139,7 @@ mod tests {
 
     #[test]
     fn operations_that_price_most_calls_are_measured() {
-        let all = operations(&program());
+        let all = pricing(&program()).operations;
         assert!(all.contains(&"fd.lseek"), "{all:?}");
         assert!(
             all.iter()

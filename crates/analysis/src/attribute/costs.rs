@@ -88,7 +88,7 @@ impl Costs {
     }
 
     /// At its defaults, or at the parameters nearest to them that the run has.
-    fn price_of(&self, operation: &str) -> Option<Price> {
+    pub fn price_of(&self, operation: &str) -> Option<Price> {
         self.at(operation, None)
     }
 

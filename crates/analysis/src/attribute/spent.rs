@@ -91,7 +91,9 @@ pub fn spent(profile: &Profile) -> Spent {
     let outside = profile.usage.outside.as_ref();
     let mut time_spent = Spent {
         cpu_s,
-        samples: profile.samples().or(outside.map(|outside| outside.samples)),
+        samples: profile.samples().or(outside
+            .map(|outside| outside.samples)
+            .filter(|samples| *samples > 0)),
         ..Spent::default()
     };
     if let Some((on_cpus_s, off_cpu)) = wall(profile, cpu_s) {
@@ -328,7 +330,8 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
         parts.extend(outside);
     } else if let Some(cpu_s) = accounted_s {
         let rest_s = beside_s - tracer_s;
-        let (system, both) = if on_cpu.is_some() && all.untimed == 0 {
+        let is_priced = !profile.tracer.priced_by.is_empty();
+        let (system, both) = if on_cpu.is_some() && (all.untimed == 0 || is_priced) {
             (PartKind::OtherSystem, PartKind::UserOrSystem)
         } else {
             (PartKind::AllSystem, PartKind::All)

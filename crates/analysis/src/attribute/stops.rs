@@ -14,6 +14,12 @@ pub fn charge(parts: &mut Vec<Part>, profile: &Profile) {
     };
     let mut hidden: Vec<Part> = parts.extract_if(.., |part| hides(part.kind)).collect();
     let hidden_s: f64 = hidden.iter().map(Part::seconds).sum();
+    // Where calls are priced, nothing else is left in the kernel.
+    let (stops_s, doubt_s) = if profile.tracer.priced_by.is_empty() {
+        (stops_s, doubt_s)
+    } else {
+        (hidden_s, 0.0)
+    };
     let kind = if hidden_s - stops_s < doubt_s {
         PartKind::Stops
     } else {
@@ -49,6 +55,17 @@ pub fn charge(parts: &mut Vec<Part>, profile: &Profile) {
 
 fn hides(kind: PartKind) -> bool {
     matches!(kind, PartKind::Rest | PartKind::AllSystem | PartKind::All)
+}
+
+/// Seconds that stops add to the wall time of several processes or threads, whose wall time is not divided: at most what is left beside
+/// the CPU time.
+pub fn added_s(profile: &Profile, wall_s: f64, cpu_s: f64) -> f64 {
+    match stops(profile) {
+        Some((stops_s, _)) if !profile.tracer.priced_by.is_empty() => {
+            stops_s.min((wall_s - cpu_s).max(0.0))
+        }
+        _ => 0.0,
+    }
 }
 
 /// Seconds of all stops, and their uncertainty in seconds; `None` for other tracers.

@@ -1,7 +1,7 @@
 //! The extra time of a raced command's calls in each environment, by unit costs measured there after the race.
 
 use crate::run::in_environments;
-use analysis::attribute::bill::{bill, operations};
+use analysis::attribute::bill::{bill, pricing};
 use analysis::compare::RaceFound;
 use anyhow::Result;
 use model::Profile;
@@ -21,7 +21,6 @@ pub fn add(race: &mut RaceFound, profile: &Profile, left: Duration) -> Result<()
     if !race.complete || time < LEAST {
         return Ok(());
     }
-    let operations = operations(profile);
     let start_up = |index: usize| race.results[index].inside.as_ref()?.start_up;
     let measured: Vec<usize> = (0..race.versus.len())
         .filter(|index| {
@@ -38,7 +37,7 @@ pub fn add(race: &mut RaceFound, profile: &Profile, left: Duration) -> Result<()
         .iter()
         .map(|index| race.results[race.versus[*index].head].name());
     let names: Vec<&str> = std::iter::once(base).chain(heads).collect();
-    let run = in_environments(&operations, &names, time)?;
+    let run = in_environments(&pricing(profile), &names, time)?;
     if !run.complete {
         return Ok(());
     }

@@ -95,6 +95,10 @@ fn part(row: &Row) -> String {
 /// Neither waiting for a CPU, which is the doing of other programs, nor tracing is counted.
 fn user_bound(time: &Spent) -> Option<String> {
     let (whole_s, user_s) = (time.untraced_s(0.0)?, time.seconds_of(PartKind::UserMode));
+    // Stops slow down user mode too: beside many of them its share is too large.
+    if time.seconds_of(PartKind::Tracer) + time.seconds_of(PartKind::Stops) > user_s {
+        return None;
+    }
     let waiting_s = time.seconds_of(PartKind::WaitingForCpu);
     let share = user_s / (whole_s - waiting_s);
     if share.is_nan() || share < USER_BOUND {

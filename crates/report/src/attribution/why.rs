@@ -144,7 +144,7 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
         let gap = gap(profile).filter(|_| !is_short);
         let paths = paths(profile).filter(|_| !is_short && attribution.advice.is_empty());
         last.notes
-            .extend(verdicts(attribution).chain(gap).chain(paths));
+            .extend(verdicts(profile, attribution).chain(gap).chain(paths));
     }
     tables.push(calls::table(profile, attribution, length.calls));
     tables.push(rings(profile, attribution));
@@ -177,12 +177,13 @@ fn warnings(attribution: &Attribution) -> impl Iterator<Item = String> {
         .map(|warning| format!("Warning: {}.", warning.trim_end_matches('.')))
 }
 
-fn verdicts(attribution: &Attribution) -> impl Iterator<Item = String> {
+fn verdicts(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item = String> {
     let entering = attribution.entering.as_ref();
     entering
         .map(|entering| without_entering(entering, &attribution.time))
         .into_iter()
         .chain(stopped(&attribution.time))
+        .chain(priced(profile))
 }
 
 fn without_entering(entering: &Entering, time: &Spent) -> String {
@@ -213,6 +214,15 @@ fn stopped(time: &Spent) -> Option<String> {
     Some("ptrace stops the program at each call for longer than most calls take, so the time of calls is not known; as root, eBPF \
          measures it."
             .to_string())
+}
+
+fn priced(profile: &Profile) -> Option<String> {
+    if profile.tracer.priced_by.is_empty() {
+        return None;
+    }
+    Some("Times of calls are their number x what such a call cost here after the run, as ptrace stops hide them; as root, eBPF measures \
+         them."
+        .to_string())
 }
 
 fn paths(profile: &Profile) -> Option<String> {

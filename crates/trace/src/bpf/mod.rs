@@ -489,6 +489,7 @@ impl Bpf {
             offset_range_ns: self.calibration.offset.map(|offset| offset.range()),
             sampled_hz: self.sampled_hz(),
             lost: raw.globals.lost,
+            ..TracerFacts::default()
         }
     }
 }

@@ -47,10 +47,15 @@ fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
             - untraced_ns
     };
     let blocks = warm.chunks_exact((warm.len() / BLOCKS).max(2));
+    let cpu = warm
+        .windows(2)
+        .filter_map(|pair| Some(pair[1].cpu_ns?.saturating_sub(pair[0].cpu_ns?)));
+    let cpu_ns = Some(quantile(cpu, 0.5) as f64).filter(|ns| *ns > 0.0);
     let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
     Calibration {
         off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4),
         added: Overhead::from_differences(blocks.map(added).collect()),
+        added_cpu_ns: cpu_ns.map(|ns| (ns - untraced_ns).max(0.0)),
     }
 }
 
@@ -75,6 +80,7 @@ mod tests {
             .map(|n| NullCall {
                 at: begun + Duration::from_micros(5 * n),
                 off_cpu_ns: off_cpu_ns(n),
+                cpu_ns: Some(3000 * n),
             })
             .collect()
     }
@@ -83,6 +89,7 @@ mod tests {
     fn what_a_null_call_takes_longer_is_the_tracers() {
         let calibration = summary(&calls(|n| n), 100.0);
         assert_eq!(calibration.off_cpu_ns, 374);
+        assert_eq!(calibration.added_cpu_ns, Some(2900.0));
         assert_eq!(
             calibration.added,
             Some(Overhead {

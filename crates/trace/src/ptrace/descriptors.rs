@@ -6,14 +6,14 @@ use model::DescriptorKind;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 
-/// Calls that do not change which descriptors are open.
+/// Calls that change neither which descriptors are open nor the working directory.
 const LEAVE_ALONE: &str = "\
     read write pread64 pwrite64 readv writev preadv pwritev lseek _llseek fstat fstat64 stat stat64 lstat \
     lstat64 newfstatat fstatat64 statx access faccessat faccessat2 readlink readlinkat getdents getdents64 poll \
     ppoll select pselect6 epoll_wait epoll_pwait epoll_ctl recvfrom sendto sendmsg getsockopt setsockopt mmap \
     mmap2 munmap mprotect madvise mremap brk futex futex_time64 getpid gettid getppid getuid geteuid getgid \
     getegid umask clock_gettime clock_nanosleep nanosleep gettimeofday time rt_sigaction rt_sigprocmask \
-    rt_sigreturn sched_yield fsync fdatasync ftruncate unlink unlinkat rename mkdir chdir wait4 getrandom uname";
+    rt_sigreturn sched_yield fsync fdatasync ftruncate unlink unlinkat rename mkdir wait4 getrandom uname";
 
 pub fn leaves_alone(name: &str) -> bool {
     LEAVE_ALONE.split_whitespace().any(|listed| listed == name)

@@ -33,12 +33,16 @@ pub struct Calibration {
     /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
     pub off_cpu_ns: u64,
     pub added: Option<Overhead>,
+    /// CPU time of the stopped thread that stops add to each call.
+    pub added_cpu_ns: Option<f64>,
 }
 
 #[derive(Clone, Copy)]
 pub struct NullCall {
     pub at: Instant,
     pub off_cpu_ns: u64,
+    /// The thread's CPU time so far.
+    pub cpu_ns: Option<u64>,
 }
 
 pub struct PtraceTracer {
@@ -134,6 +138,7 @@ impl PtraceTracer {
             raw.push(NullCall {
                 at: Instant::now(),
                 off_cpu_ns: 0,
+                cpu_ns: None,
             });
         }
         let outcome = match bare_name(&self.tree.tally.calls[inside.key.call].name) {
@@ -146,7 +151,7 @@ impl PtraceTracer {
                 Outcome::Unseen
             }
         };
-        self.tree.tally.add(inside.key, outcome, None);
+        self.tree.add(&inside, outcome, None);
     }
 
     fn left(&mut self, notice: &Notice, outcome: Outcome) {
@@ -155,7 +160,7 @@ impl PtraceTracer {
             return;
         };
         let blocked_ns = self.blocked_ns(&inside, notice);
-        self.tree.tally.add(inside.key, outcome, blocked_ns);
+        self.tree.add(&inside, outcome, blocked_ns);
         if let Some(blocked_ns) = blocked_ns.filter(|ns| self.waits && *ns > LEAST_WAIT_NS) {
             let result = match outcome {
                 Outcome::Returned(result) => Some(result),
@@ -175,6 +180,7 @@ impl PtraceTracer {
             raw.push(NullCall {
                 at: notice.at,
                 off_cpu_ns: off_cpu_ns.unwrap_or(0),
+                cpu_ns: ends.map(|(_, end)| end.time.cpu_ns),
             });
         }
         let (entry, end) = ends?;
@@ -184,9 +190,7 @@ impl PtraceTracer {
     }
 
     fn unfinished(&mut self, inside: &Inside, blocked_ns: Option<u64>) {
-        self.tree
-            .tally
-            .add(inside.key, Outcome::Unfinished, blocked_ns);
+        self.tree.add(inside, Outcome::Unfinished, blocked_ns);
     }
 
     fn ended(&mut self, notice: &Notice, end: &End) {
@@ -363,6 +367,7 @@ impl Tracer for PtraceTracer {
             detail: detail.to_string(),
             added_per_call_ns: self.calibration.added.and_then(|added| added.added()),
             added_range_ns: self.calibration.added.map(|added| added.range()),
+            added_cpu_per_call_ns: self.calibration.added_cpu_ns,
             adds_system_time: Some(false),
             lost: self.tree.lost,
             ..TracerFacts::default()

@@ -1,5 +1,6 @@
 //! Sums calls by process name, call and class. Names are numbers meanwhile, so that counting a call does not allocate.
 
+use super::objects::Objects;
 use crate::lineage::{self, Marks, Node};
 use crate::ptrace::descriptors::leaves_alone;
 use crate::sections;
@@ -52,6 +53,9 @@ pub struct Tally {
     stray_ends: u64,
     lost_begins: u64,
     sums: HashMap<Key, CallCount>,
+    pub objects: Objects,
+    /// CPU time of ended processes, with that of their stops.
+    cpu_ns: HashMap<usize, u64>,
     /// Calls and blocked time, by process, call, kind of descriptor, what the call was made on, and the process at the other end.
     waits: HashMap<WaitKey, (u64, u64)>,
 }
@@ -156,6 +160,12 @@ impl Tally {
     /// A process that had this name leaves it.
     pub fn has_run(&mut self, process: usize) {
         self.nodes[process].processes += 1;
+    }
+
+    /// A process that ended with this name was on a CPU for so long.
+    pub fn ran(&mut self, process: usize, cpu_ns: u64) {
+        let ran_ns = self.cpu_ns.entry(process).or_default();
+        *ran_ns = ran_ns.saturating_add(cpu_ns);
     }
 
     pub fn executed(&mut self, process: usize) {
@@ -278,21 +288,31 @@ impl Tally {
     }
 
     pub fn groups(&self) -> Vec<ProcessGroup> {
-        let mut groups: BTreeMap<&str, Vec<CallCount>> = BTreeMap::new();
+        let mut groups: BTreeMap<&str, ProcessGroup> = BTreeMap::new();
         for (node, count) in self.counts() {
-            groups
-                .entry(self.name(node as usize))
-                .or_default()
-                .push(count);
+            let name = self.name(node as usize);
+            groups.entry(name).or_default().calls.push(count);
+        }
+        for (node, ran_ns) in &self.cpu_ns {
+            if let Some(group) = groups.get_mut(self.name(*node)) {
+                let sum_ns = group.cpu_ns.get_or_insert_default();
+                *sum_ns = sum_ns.saturating_add(*ran_ns);
+            }
         }
         groups
             .into_iter()
-            .map(|(name, calls)| ProcessGroup {
+            .map(|(name, group)| ProcessGroup {
                 name: name.to_string(),
-                calls: summed(&calls),
-                ..ProcessGroup::default()
+                calls: summed(&group.calls),
+                ..group
             })
             .collect()
+    }
+
+    /// Calls by path.
+    pub fn fill_objects(&self, into: &mut Profile) {
+        let call = |call: usize| self.calls[call].name.as_str();
+        self.objects.fill(|node| self.name(node), call, into);
     }
 
     pub fn has_seen(&self, beginning: &str) -> bool {

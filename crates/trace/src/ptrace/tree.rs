@@ -3,7 +3,7 @@
 use super::account::{Ended, TreeAccount};
 use super::blocked::Stop;
 use super::descriptors::{Descriptors, kind};
-use super::tally::{Key, Tally};
+use super::tally::{Key, Outcome, Tally};
 use super::waited::{Other, Waited};
 use crate::sections::Marker;
 use model::syscall_names::{bare_name, foreign};
@@ -21,6 +21,8 @@ use sys::usage::Used;
 #[derive(Clone, Copy)]
 pub struct Inside {
     pub key: Key,
+    /// The number of the path that it was called with, if paths are counted.
+    path: Option<usize>,
     argument: i32,
     /// `None` without times, or if the kernel does not report them.
     pub entry: Option<Stop>,
@@ -60,6 +62,8 @@ pub struct Tree {
     pub tally: Tally,
     /// Waiting for a CPU; `None` where the kernel does not report it.
     waiting_ns: Option<u64>,
+    /// Whether calls are counted by path.
+    pub paths: bool,
     /// Whether calls count yet: they do from the command's execve on.
     pub counting: bool,
     /// Reports of unknown threads.
@@ -161,21 +165,32 @@ impl Tree {
         if !self.counting {
             return;
         }
-        let text = match known.drives {
-            Some(Drives::Path { argument }) => {
-                read_text(tid, call.arguments[usize::from(argument)])
-            }
-            _ => None,
+        let (text, position) = match known.drives {
+            Some(Drives::Path { argument }) => (
+                read_text(tid, call.arguments[usize::from(argument)]),
+                argument,
+            ),
+            _ => (None, 0),
         };
         if let Some(marker) = text.as_deref().and_then(Marker::of)
             && !known.name.starts_with("execve")
         {
             return self.mark(tid, &marker);
         }
-        if !known.leaves_descriptors {
-            self.descriptors.clear();
-        }
         let thread = (task.process, tid);
+        let (node, alone) = (task.node, process.threads == 1);
+        let path = match &text {
+            Some(text) if self.paths && !text.is_empty() => {
+                let arguments = (&call.arguments, position);
+                let objects = &mut self.tally.objects;
+                objects.path(thread, &known.name, text, arguments)
+            }
+            _ => None,
+        };
+        if !known.leaves_descriptors {
+            self.forget_descriptors();
+        }
+        let known = &self.tally.calls[number];
         let (descriptor, measure) = match text {
             Some(text) => (None, Some(depth(&text))),
             None => measure(known.drives, thread, call, &mut self.descriptors),
@@ -184,8 +199,9 @@ impl Tree {
             call.arguments[usize::from(selector.argument)] as u32 & selector.mask()
         });
         let mut inside = Inside {
+            path,
             key: Key {
-                process: task.node,
+                process: node,
                 call: number,
                 descriptor,
                 measure,
@@ -193,7 +209,7 @@ impl Tree {
             },
             argument: call.arguments[0] as i32,
             entry: None,
-            alone: process.threads == 1,
+            alone,
         };
         // At the very end of the entry stop, so that the tracer's work is not part of the call.
         if let Some((stops, time)) = stops.and_then(|stops| Some((stops, self.thread_time(tid)?))) {
@@ -203,6 +219,19 @@ impl Tree {
         if let Some(task) = self.tasks.get_mut(&tid) {
             task.inside = Some(inside);
         }
+    }
+
+    fn forget_descriptors(&mut self) {
+        self.descriptors.clear();
+        self.tally.objects.forget_directories();
+    }
+
+    pub fn add(&mut self, inside: &Inside, outcome: Outcome, blocked_ns: Option<u64>) {
+        if let Some(path) = inside.path {
+            let key = (inside.key.process, inside.key.call, path);
+            self.tally.objects.add(key, outcome);
+        }
+        self.tally.add(inside.key, outcome, blocked_ns);
     }
 
     /// The task's calls count elsewhere from here on.
@@ -261,8 +290,10 @@ impl Tree {
         let inside = task.inside.take()?;
         let known = &self.tally.calls[inside.key.call];
         if !known.leaves_descriptors {
-            self.descriptors.clear();
+            self.forget_descriptors();
         }
+        let task = self.tasks.get_mut(&tid)?;
+        let known = &self.tally.calls[inside.key.call];
         if known.name.starts_with("prctl")
             && inside.argument == libc::PR_SET_NAME
             && task.process == tid
@@ -351,6 +382,7 @@ impl Tree {
         let process = self.processes.remove(&tid);
         if process.is_some() {
             self.tally.has_run(task.node);
+            self.tally.ran(task.node, end.cpu_ns.unwrap_or(0));
             self.ended.insert(tid, task.node);
         }
         self.account.ended(&Ended {
@@ -372,6 +404,9 @@ impl Tree {
 
     /// Who started whom, and the sections.
     pub fn fill(&self, into: &mut Profile) {
+        if self.paths {
+            self.tally.fill_objects(into);
+        }
         let running = self.processes.keys().filter_map(|pid| self.tasks.get(pid));
         self.tally.fill_tree(running.map(|task| task.node), into);
     }

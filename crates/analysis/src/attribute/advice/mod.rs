@@ -32,6 +32,7 @@ mod workload;
 pub use found::{Advice, PathUse, Time};
 
 use super::spent::Spent;
+use super::stops;
 use caller::{Caller, Rule, is_one_of, s};
 use model::Profile;
 use workload::Workload;
@@ -73,7 +74,10 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
     let all_calls = profile.all_calls().calls as f64;
     let bare_s = all_calls * null_call_ns.unwrap_or(0.0) / 1e9;
     let traced_s = time.whole_s().zip(time.untraced_s(bare_s));
-    let tracing_s = traced_s.map_or(0.0, |(whole_s, untraced_s)| whole_s - untraced_s);
+    let tracing_s = match time.wall_s {
+        Some(_) => traced_s.map_or(0.0, |(whole_s, untraced_s)| whole_s - untraced_s),
+        None => stops::added_s(profile, wall_s, cpu_s),
+    };
     let wall_s = wall_s - tracing_s;
     let workload = Workload::new(profile);
     let callers: Vec<Caller> = workload.callers(null_call_ns).collect();

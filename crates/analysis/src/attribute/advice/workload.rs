@@ -31,7 +31,13 @@ const VARIES_UNDER_LOAD: [f64; 2] = [0.65, 1.5];
 /// A program that waited for a CPU for this share of its CPU time ran beside others.
 const UNDER_LOAD: f64 = 0.2;
 
+/// A program's calls do not cost exactly what the operations that price them do.
+const VARIES_PRICED: [f64; 2] = [0.5, 2.0];
+
 fn varies(profile: &Profile) -> [f64; 2] {
+    if !profile.tracer.priced_by.is_empty() {
+        return VARIES_PRICED;
+    }
     let usage = &profile.usage;
     let states = usage.concurrency.as_ref();
     let waited_s = states.map_or(0.0, |states| s(states.waiting_ns));
