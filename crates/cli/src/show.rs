@@ -7,7 +7,7 @@ mod rows;
 pub use args::{Only, ShowArgs, View};
 
 use super::answers::{self, Answer};
-use super::error::{bail_usage, usage_error};
+use super::error::usage_error;
 use super::exit::Exit;
 use super::terminal;
 use analysis::summary::summarize;
@@ -29,7 +29,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         return rows::run(args, out);
     }
     let [file] = &args.files[..] else {
-        bail_usage!("show takes one file: name one, or use --format rows or 'syscost compare'");
+        return profile::together(args, terminal::screen(), out);
     };
     let screen = terminal::screen();
     let bytes = store::bytes(file)?;

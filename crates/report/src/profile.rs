@@ -7,6 +7,7 @@ mod sections;
 mod slowest;
 mod stacks;
 mod table;
+mod together;
 
 pub use document::ProfileDocument;
 pub use latency::{latency_histograms, profile_latency_document};
@@ -14,6 +15,7 @@ pub use notes::{cautions, lost_events, tracer as tracer_line};
 pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_difference, flame_figure, stacks_document};
 pub use table::{micros, profile_table};
+pub use together::together_table;
 
 use itertools::Itertools;
 use model::{Class, DescriptorKind, Size};

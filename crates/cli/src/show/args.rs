@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
     /// A file that 'syscost run', 'trace', 'why' or 'race' wrote with -o, JSON of 'explain', or the output of strace;
-    /// '-' for standard input. Several result files take --format rows.
+    /// '-' for standard input. Several profiles are added up; several result files take --format rows.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

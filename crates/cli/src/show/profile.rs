@@ -2,16 +2,19 @@
 
 use super::args::ShowArgs;
 use crate::error::bail_usage;
+use crate::exit::Exit;
 use crate::messages;
+use crate::result_files::labels;
 use anyhow::Result;
 use document::Document;
 use model::Profile;
 use report::{
     Format, ProfileDocument, RunFormat, Screen, Sort, ViewKind, profile_latency_document,
-    profile_table, slowest_table, stacks_document, write_answer,
+    profile_table, slowest_table, stacks_document, together_table, write_answer, write_document,
 };
 use std::io::Write;
 use std::path::Path;
+use store::Stored;
 
 pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
     let file = file.display();
@@ -32,6 +35,33 @@ pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
         bail_usage!("--weight is for --view stacks: omit it, or add --view stacks");
     }
     Ok(())
+}
+
+/// Several profiles as one table.
+pub fn together(args: &ShowArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
+    let RunFormat::Ours(format) = args.view.format else {
+        bail_usage!("--format go-benchmark is for one result file: name one");
+    };
+    let is_plain = args.view.view.is_none() && args.view.sort == Sort::Asked;
+    if format == Format::Json || !is_plain || args.is_of_profile() || !args.only.patterns.is_empty()
+    {
+        bail_usage!(
+            "several profiles have one view, as text, markdown or csv: omit the other options, or name one file"
+        );
+    }
+    let names = labels(&args.files, &[], &vec![None; args.files.len()]);
+    let mut profiles = Vec::new();
+    for (name, file) in names.into_iter().zip(&args.files) {
+        match store::read_any(file)? {
+            Stored::Profile(profile) => profiles.push((name, *profile)),
+            _ => bail_usage!(
+                "{} is not a profile: only profiles are added up; several result files take --format rows, or 'syscost compare'",
+                file.display()
+            ),
+        }
+    }
+    write_document(&together_table(&profiles).into(), format, screen, out)?;
+    Ok(Exit::Success)
 }
 
 /// JSON is the same document for every view: it has them all.
