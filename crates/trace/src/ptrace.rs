@@ -60,5 +60,8 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let mut tracer = PtraceTracer::new(stops, times, calibration);
     tracer.waits = options.more.waits && times;
     tracer.tree.paths = options.more.paths;
+    if tracer.waits {
+        tracer.tree.tally.within_ns = calibration.within_cpu_ns;
+    }
     Ok(Box::new(tracer))
 }

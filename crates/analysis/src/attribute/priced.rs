@@ -116,11 +116,11 @@ fn settings<'a>(priced: impl Iterator<Item = &'a Priced>) -> Vec<String> {
         .collect()
 }
 
-/// Whether the tracer stopped the program, so that it does not know how long calls were on a CPU.
+/// Whether the tracer stopped the program, so that it knows at most of long calls how long they were on a CPU.
 pub fn needs_prices(profile: &Profile) -> bool {
     profile.tracer.adds_system_time == Some(false)
         && profile.source.is_none()
-        && profile.all_calls().on_cpu_ns.is_none()
+        && profile.tracer.priced_by.is_empty()
 }
 
 /// What to measure for [`price`].
@@ -180,8 +180,12 @@ pub fn price(profile: &mut Profile, costs: &Costs, operations: &[&str]) {
     profile.tracer.priced_by = operations.iter().map(ToString::to_string).collect();
 }
 
-/// Of a call that nothing prices the time is not known.
+/// The tracer's time of long calls is kept. Of a call that nothing prices the time is not known.
 fn price_count(count: &mut CallCount, costs: &Costs) {
+    if count.on_cpu_ns.is_some() && count.untimed == 0 {
+        return;
+    }
+    count.untimed = 0;
     match costs.prices(costs, count) {
         Some((price, _)) => count.on_cpu_ns = Some((price.ns * count.calls as f64) as u64),
         None => {
@@ -284,6 +288,14 @@ mod tests {
         let group = &profile.groups[0];
         let ran_ns = group.user_ns.zip(group.system_ns).map(|(a, b)| a + b);
         assert_eq!(ran_ns, Some(119_970_000));
+    }
+
+    #[test]
+    fn calls_that_the_tracer_timed_keep_their_times() {
+        let mut profile = stopped();
+        profile.groups[0].calls[0].on_cpu_ns = Some(50_000_000);
+        price(&mut profile, &costs(), &["fd.lseek"]);
+        assert_eq!(profile.all_calls().on_cpu_ns, Some(50_000_000));
     }
 
     #[test]

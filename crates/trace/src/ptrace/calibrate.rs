@@ -49,13 +49,16 @@ fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let blocks = warm.chunks_exact((warm.len() / BLOCKS).max(2));
     let cpu = warm
         .windows(2)
-        .filter_map(|pair| Some(pair[1].cpu_ns?.saturating_sub(pair[0].cpu_ns?)));
+        .filter_map(|pair| Some(pair[1].cpu_ns?[0].saturating_sub(pair[0].cpu_ns?[0])));
     let cpu_ns = Some(quantile(cpu, 0.5) as f64).filter(|ns| *ns > 0.0);
+    let within = warm.iter().filter_map(|raw| Some(raw.cpu_ns?[1]));
+    let within_cpu_ns = Some(quantile(within, 0.5)).filter(|ns| *ns > 0);
     let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
     Calibration {
         off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4),
         added: Overhead::from_differences(blocks.map(added).collect()),
         added_cpu_ns: cpu_ns.map(|ns| (ns - untraced_ns).max(0.0)),
+        within_cpu_ns,
     }
 }
 
@@ -80,7 +83,7 @@ mod tests {
             .map(|n| NullCall {
                 at: begun + Duration::from_micros(5 * n),
                 off_cpu_ns: off_cpu_ns(n),
-                cpu_ns: Some(3000 * n),
+                cpu_ns: Some([3000 * n, 1000]),
             })
             .collect()
     }
@@ -90,6 +93,7 @@ mod tests {
         let calibration = summary(&calls(|n| n), 100.0);
         assert_eq!(calibration.off_cpu_ns, 374);
         assert_eq!(calibration.added_cpu_ns, Some(2900.0));
+        assert_eq!(calibration.within_cpu_ns, Some(1000));
         assert_eq!(
             calibration.added,
             Some(Overhead {

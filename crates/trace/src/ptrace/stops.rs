@@ -1,7 +1,7 @@
 //! Turns the events of `sys::follow` into counts.
 
 use super::blocked::{Stop, has_paused, off_cpu_ns};
-use super::tally::Outcome;
+use super::tally::{Outcome, Took};
 use super::tree::{Inside, Tree};
 use crate::tracer::RINGS_USED;
 use crate::{Root, Tracer, Until, threads};
@@ -35,14 +35,16 @@ pub struct Calibration {
     pub added: Option<Overhead>,
     /// CPU time of the stopped thread that stops add to each call.
     pub added_cpu_ns: Option<f64>,
+    /// The part of it that is between the stops of the call, with the call.
+    pub within_cpu_ns: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
 pub struct NullCall {
     pub at: Instant,
     pub off_cpu_ns: u64,
-    /// The thread's CPU time so far.
-    pub cpu_ns: Option<u64>,
+    /// The thread's CPU time so far, and between the stops of the call.
+    pub cpu_ns: Option<[u64; 2]>,
 }
 
 pub struct PtraceTracer {
@@ -159,8 +161,9 @@ impl PtraceTracer {
         let Some(inside) = self.tree.leave(notice.tid) else {
             return;
         };
-        let blocked_ns = self.blocked_ns(&inside, notice);
-        self.tree.add(&inside, outcome, blocked_ns);
+        let took = self.took(&inside, notice);
+        self.tree.add(&inside, outcome, took);
+        let blocked_ns = took.map(|took| took.blocked_ns);
         if let Some(blocked_ns) = blocked_ns.filter(|ns| self.waits && *ns > LEAST_WAIT_NS) {
             let result = match outcome {
                 Outcome::Returned(result) => Some(result),
@@ -170,27 +173,41 @@ impl PtraceTracer {
         }
     }
 
-    fn blocked_ns(&mut self, inside: &Inside, notice: &Notice) -> Option<u64> {
+    fn took(&mut self, inside: &Inside, notice: &Notice) -> Option<Took> {
         let ends = inside.entry.and_then(|entry| {
             let time = self.tree.thread_time(notice.tid)?;
             Some((entry, end_stop(notice, time)))
         });
         let off_cpu_ns = ends.map(|(entry, end)| off_cpu_ns(&entry, &end));
+        let cpu_ns = |(entry, end): (Stop, Stop)| {
+            let total_ns = end.time.cpu_ns;
+            [total_ns, total_ns.saturating_sub(entry.time.cpu_ns)]
+        };
         if let Some(raw) = &mut self.raw {
             raw.push(NullCall {
                 at: notice.at,
                 off_cpu_ns: off_cpu_ns.unwrap_or(0),
-                cpu_ns: ends.map(|(_, end)| end.time.cpu_ns),
+                cpu_ns: ends.map(cpu_ns),
             });
         }
         let (entry, end) = ends?;
-        let has_paused = has_paused(&entry, &end);
-        let blocked_ns = off_cpu_ns?.saturating_sub(self.calibration.off_cpu_ns);
-        Some(if has_paused { blocked_ns } else { 0 })
+        let blocked_ns = if has_paused(&entry, &end) {
+            off_cpu_ns?.saturating_sub(self.calibration.off_cpu_ns)
+        } else {
+            0
+        };
+        Some(Took {
+            blocked_ns,
+            cpu_ns: Some(cpu_ns((entry, end))[1]),
+        })
     }
 
     fn unfinished(&mut self, inside: &Inside, blocked_ns: Option<u64>) {
-        self.tree.add(inside, Outcome::Unfinished, blocked_ns);
+        let took = blocked_ns.map(|blocked_ns| Took {
+            blocked_ns,
+            cpu_ns: None,
+        });
+        self.tree.add(inside, Outcome::Unfinished, took);
     }
 
     fn ended(&mut self, notice: &Notice, end: &End) {

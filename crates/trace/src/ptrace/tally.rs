@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 /// Sections with longer names are not counted, as by the eBPF programs, and neither are those that are deeper within others.
 const LONGEST_NAME: usize = 511;
 const DEEPEST: usize = 256;
+/// Calls that take so many times as long as a null call with its stops are timed: stops of a busy machine take several times as long.
+const LONG: u64 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -24,6 +26,14 @@ pub struct Key {
     pub measure: Option<u64>,
     /// The selector's argument, without other bits.
     pub selected: Option<u32>,
+}
+
+/// Between the stops of a call.
+#[derive(Clone, Copy)]
+pub struct Took {
+    pub blocked_ns: u64,
+    /// With that of the stops; `None` if the call did not return.
+    pub cpu_ns: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +63,8 @@ pub struct Tally {
     stray_ends: u64,
     lost_begins: u64,
     sums: HashMap<Key, CallCount>,
+    /// CPU time between the stops of a null call; `None` if times on a CPU are not wanted.
+    pub within_ns: Option<u64>,
     pub objects: Objects,
     /// CPU time of ended processes, with that of their stops.
     cpu_ns: HashMap<usize, u64>,
@@ -201,10 +213,33 @@ impl Tally {
             let count = CallCount {
                 call: known.name.clone(),
                 class: known.class(key),
-                ..sum.clone()
+                ..self.without_stops(sum.clone())
             };
             (key.process as u32, count)
         })
+    }
+
+    /// Calls that are not much longer than their stops have no times on a CPU.
+    fn without_stops(&self, count: CallCount) -> CallCount {
+        let Some(within_ns) = self.within_ns else {
+            return CallCount {
+                on_cpu_ns: None,
+                ..count
+            };
+        };
+        let stopped_ns = count.calls.saturating_mul(within_ns);
+        let ran_ns = count.on_cpu_ns.unwrap_or(0);
+        if ran_ns < stopped_ns.saturating_mul(LONG) {
+            return CallCount {
+                on_cpu_ns: Some(0),
+                untimed: count.calls,
+                ..count
+            };
+        }
+        CallCount {
+            on_cpu_ns: Some(ran_ns - stopped_ns),
+            ..count
+        }
     }
 
     /// The position in `calls` of a call through the gate of `architecture` in a program for `own`.
@@ -226,7 +261,7 @@ impl Tally {
             })
     }
 
-    pub fn add(&mut self, key: Key, outcome: Outcome, blocked_ns: Option<u64>) {
+    pub fn add(&mut self, key: Key, outcome: Outcome, took: Option<Took>) {
         let known = &self.calls[key.call];
         let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
         let bytes = match outcome {
@@ -245,7 +280,8 @@ impl Tally {
         sum.add(&CallCount {
             calls: 1,
             unfinished: u64::from(outcome == Outcome::Unfinished),
-            blocked_ns,
+            blocked_ns: took.map(|took| took.blocked_ns),
+            on_cpu_ns: took.and_then(|took| took.cpu_ns),
             bytes,
             ..CallCount::default()
         });
@@ -333,5 +369,30 @@ impl Known {
             .zip(key.selected)
             .and_then(|(selector, value)| selector.operation(value));
         Class { operation, ..class }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_calls_have_times_without_their_stops() {
+        fn timed(within_ns: Option<u64>, ran_ns: u64) -> (Option<u64>, u64) {
+            let tally = Tally {
+                within_ns,
+                ..Tally::default()
+            };
+            let count = tally.without_stops(CallCount {
+                calls: 10,
+                on_cpu_ns: Some(ran_ns),
+                ..CallCount::default()
+            });
+            (count.on_cpu_ns, count.untimed)
+        }
+
+        assert_eq!(timed(Some(1000), 500_000), (Some(490_000), 0));
+        assert_eq!(timed(Some(1000), 50_000), (Some(0), 10));
+        assert_eq!(timed(None, 500_000), (None, 0));
     }
 }

@@ -3,7 +3,7 @@
 use super::account::{Ended, TreeAccount};
 use super::blocked::Stop;
 use super::descriptors::{Descriptors, kind};
-use super::tally::{Key, Outcome, Tally};
+use super::tally::{Key, Outcome, Tally, Took};
 use super::waited::{Other, Waited};
 use crate::sections::Marker;
 use model::syscall_names::{bare_name, foreign};
@@ -226,12 +226,12 @@ impl Tree {
         self.tally.objects.forget_directories();
     }
 
-    pub fn add(&mut self, inside: &Inside, outcome: Outcome, blocked_ns: Option<u64>) {
+    pub fn add(&mut self, inside: &Inside, outcome: Outcome, took: Option<Took>) {
         if let Some(path) = inside.path {
             let key = (inside.key.process, inside.key.call, path);
             self.tally.objects.add(key, outcome);
         }
-        self.tally.add(inside.key, outcome, blocked_ns);
+        self.tally.add(inside.key, outcome, took);
     }
 
     /// The task's calls count elsewhere from here on.

@@ -67,7 +67,8 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
         [usage.user_ns, usage.system_ns].into_iter().flatten(),
     ));
     // Not the time in which the machine ran other programs.
-    let elsewhere_ns = usage.concurrency.as_ref().map_or(0, |told| told.waiting_ns);
+    let states = usage.concurrency.as_ref();
+    let elsewhere_ns = states.map_or(usage.waiting_ns.unwrap_or(0), |told| told.waiting_ns);
     let wall_s = usage
         .wall_ns
         .map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));

@@ -32,7 +32,7 @@ const VARIES_UNDER_LOAD: [f64; 2] = [0.65, 1.5];
 const UNDER_LOAD: f64 = 0.2;
 
 /// A program's calls do not cost exactly what the operations that price them do.
-const VARIES_PRICED: [f64; 2] = [0.5, 2.0];
+const VARIES_PRICED: [f64; 2] = [0.5, 3.0];
 
 fn varies(profile: &Profile) -> [f64; 2] {
     if !profile.tracer.priced_by.is_empty() {
