@@ -1,8 +1,9 @@
 //! Profiles from what strace prints: tables of `strace -c` and logs, with any options, and among what the traced program printed.
 //! Lines that are not strace's are left out, counted and named. The formats are described in strace(1); the fixtures are output
-//! of strace 6.1.
+//! of strace 6.1. Also the log of gVisor's strace, and tables of other tracers.
 
 mod arguments;
+mod gvisor;
 mod line;
 mod log;
 mod pending;
@@ -25,6 +26,9 @@ pub fn begins(bytes: &[u8]) -> bool {
         return false;
     }
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(FIRST_BYTES)]);
+    if gvisor::begins(bytes) {
+        return true;
+    }
     let lines = text.lines().map(unquoted);
     let mut lines = lines.filter(|line| !line.trim().is_empty() && !is_command(line));
     let first = lines.next().is_some_and(|line| match line::parse(line).1 {
@@ -51,7 +55,9 @@ pub fn begins(bytes: &[u8]) -> bool {
             .is_some()
         || bytes.split(|byte| *byte == b'\n').any(|line| {
             let line = line.trim_ascii();
-            let may_be = line.ends_with(b" syscall") || line.starts_with(b"syscall ");
+            let may_be = line.ends_with(b" syscall")
+                || line.starts_with(b"syscall ")
+                || line.starts_with(b"SYSCALL ");
             may_be && is_header(&String::from_utf8_lossy(line))
         })
 }
@@ -75,19 +81,28 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     // Paths may be in any encoding, and numbers are ASCII.
     let text = String::from_utf8_lossy(bytes);
     let (mut tables, mut log) = (Tables::default(), Log::default());
+    let is_gvisor = gvisor::begins(bytes);
     for (number, line) in (1..).zip(text.lines().map(unquoted)) {
-        if !tables.line(line) {
+        if is_gvisor {
+            if let Some(call) = gvisor::as_strace(line) {
+                log.line(number, &call);
+            }
+        } else if !tables.line(line) {
             log.line(number, line);
         }
     }
     // The table of -C counts the calls of the lines before it, and those that -z, -Z and -e status left out.
     let (mut profile, kind, note) = if tables.has_more_than(&log) {
-        (tables.finish(&log)?, "strace -c", table::NOTE)
+        tables.finish(&log)?
     } else {
         let (profile, note) = log
             .finish()
             .ok_or("there is no call: name a log of 'strace -f -T -ttt -o FILE'")?;
-        (profile, "strace", note)
+        if is_gvisor {
+            (profile, "strace of gVisor", gvisor::NOTE)
+        } else {
+            (profile, "strace", note)
+        }
     };
     (profile.tracer.kind, profile.tracer.adds_system_time) = (kind.into(), Some(false));
     profile.tool = Some(assets::tool());

@@ -1,35 +1,90 @@
-//! Tables of `strace -c`, also among other lines and several of them; -U chooses the columns.
+//! Tables of `strace -c`, also among other lines and several of them; -U chooses the columns. Those of `perf trace -s` and of bcc's
+//! syscount, which have other titles.
 
 use super::log::Log;
 use super::tally::{Tally, call_name, nanoseconds, parse_count};
 use model::{CallCount, Profile};
 
-pub const NOTE: &str = "Times are system time or, with -w of strace, elapsed time: the table does not show which. They have the overhead of its \
+const NOTE: &str = "Times are system time or, with -w of strace, elapsed time: the table does not show which. They have the overhead of its \
     stops. Unknown: classes, errors by name, time on the CPU, blocked time, accounting.";
 
-/// Words of the titles. Any of them may be missing, but for the name of calls.
-const TITLES: [&str; 9] = [
-    "%",
-    "time",
-    "seconds",
-    "longest",
-    "shortest",
-    "usecs/call",
-    "calls",
-    "errors",
-    "syscall",
+const COUNTS_NOTE: &str =
+    "Unknown: classes, errors by name, time on the CPU, blocked time, accounting.";
+
+/// Who prints a table, and how.
+struct Kind {
+    name: &'static str,
+    note: &'static str,
+    /// Words of its titles. Any of them may be missing, but for the name of calls.
+    titles: &'static [&'static str],
+    /// Titles of the columns with names, calls and times.
+    named: [&'static str; 3],
+    /// Units in titles, and what one is in seconds; without one, the last.
+    units: &'static [(&'static str, f64)],
+    /// What to do if a column is missing: calls, times.
+    lacks: [&'static str; 2],
+}
+
+/// The title of strace's percentages has two words.
+const KINDS: [Kind; 3] = [
+    Kind {
+        name: "strace -c",
+        note: NOTE,
+        titles: &[
+            "%",
+            "time",
+            "seconds",
+            "longest",
+            "shortest",
+            "usecs/call",
+            "calls",
+            "errors",
+            "syscall",
+        ],
+        named: ["syscall", "calls", "seconds"],
+        units: &[("", 1.0)],
+        lacks: [
+            "the table has no column 'calls': leave out -U of strace, or name calls in it",
+            "there are no times: leave out -U of strace, or name total-time in it",
+        ],
+    },
+    Kind {
+        name: "perf trace -s",
+        note: COUNTS_NOTE,
+        titles: &[
+            "syscall", "calls", "errors", "total", "min", "avg", "max", "stddev",
+        ],
+        named: ["syscall", "calls", "total"],
+        units: &[("", 1e-3)],
+        lacks: [
+            "the table has no column 'calls': trace with 'perf trace -s'",
+            "there are no times",
+        ],
+    },
+    Kind {
+        name: "syscount",
+        note: COUNTS_NOTE,
+        titles: &["SYSCALL", "COUNT", "TIME", "(us)", "(ms)"],
+        named: ["SYSCALL", "COUNT", "TIME"],
+        units: &[("(ms)", 1e-3), ("(us)", 1e-6), ("", 1e-6)],
+        lacks: [
+            "the table has no column COUNT: count with 'syscount -L'",
+            "there are no times: syscount measures them with -L",
+        ],
+    },
 ];
-const NO_COUNTS: &str =
-    "the table has no column 'calls': leave out -U of strace, or name calls in it";
-const NO_TIMES: &str = "there are no times: leave out -U of strace, or name total-time in it";
 
 #[derive(Default)]
 pub struct Tables {
     tally: Tally,
+    kind: Option<&'static Kind>,
     columns: Vec<String>,
-    has_header: bool,
+    /// What a time of this table is in seconds.
+    unit_s: f64,
     /// For calls that were made in another mode.
     gate: &'static str,
+    /// As perf names them before the table of each.
+    processes: Vec<String>,
     /// What to do about a missing column.
     lacking: Option<&'static str>,
 }
@@ -45,8 +100,17 @@ impl Tables {
             };
             return true;
         }
-        if is_header(line) {
-            self.begin(&words);
+        if let Some(kind) = kind(line) {
+            self.begin(kind, &words);
+            return true;
+        }
+        if let Some((process, events)) = line.split_once("), ")
+            && events.contains(" events, ")
+        {
+            self.processes.push(format!("{})", process.trim()));
+            return true;
+        }
+        if is_around(line) {
             return true;
         }
         if self.columns.is_empty() {
@@ -61,28 +125,34 @@ impl Tables {
             return true;
         }
         if let Some(row) = self.row(&words) {
-            self.tally.add((0, 0), row);
+            self.tally.add((0, self.processes.len()), row);
             return true;
         }
-        // What separates the titles from the rows.
-        !words.is_empty() && words.iter().all(|word| word.chars().all(|c| c == '-'))
+        // Units of columns, and what separates them from the rows.
+        let is_rule = |word: &&str| word.starts_with('(') || word.chars().all(|c| c == '-');
+        !words.is_empty() && words.iter().all(is_rule)
     }
 
-    fn begin(&mut self, words: &[&str]) {
+    fn begin(&mut self, kind: &'static Kind, words: &[&str]) {
+        let is_unit = |word: &str| word == "%" || word.starts_with('(');
+        let units = kind.units.iter();
+        let unit = units
+            .rev()
+            .find(|(unit, _)| unit.is_empty() || words.contains(unit));
+        self.unit_s = unit.map_or(1.0, |(_, seconds)| *seconds);
         self.columns = words
             .iter()
-            .filter(|word| **word != "%")
+            .filter(|word| !is_unit(word))
             .map(|word| (*word).to_string())
             .collect();
-        self.has_header = true;
-        let missing = [("calls", NO_COUNTS), ("seconds", NO_TIMES)]
-            .into_iter()
-            .find(|(column, _)| !words.contains(column));
-        self.lacking = self.lacking.or(missing.map(|(_, advice)| advice));
+        self.kind = Some(kind);
+        let lacking = (0..2).find(|which| !words.contains(&kind.named[1 + which]));
+        self.lacking = self.lacking.or(lacking.map(|which| kind.lacks[which]));
     }
 
     /// `61.74    0.034239        4891         7         3 wait4`; without errors strace leaves their column empty.
     fn row(&self, words: &[&str]) -> Option<CallCount> {
+        let [name, calls, time] = self.kind?.named;
         let short = words.len() + 1 == self.columns.len();
         let columns: Vec<&String> = self
             .columns
@@ -98,37 +168,47 @@ impl Tables {
         let mut numbers = columns
             .iter()
             .zip(words)
-            .filter(|(column, _)| column.as_str() != "syscall");
+            .filter(|(column, _)| *column != &name);
         if columns.len() != words.len() || numbers.any(|(_, word)| number(word).is_none()) {
             return None;
         }
         let count = |name| of(name).map_or(Some(0), parse_count);
         let errors = Some(count("errors")?).filter(|errors| *errors > 0);
         Some(CallCount {
-            call: format!("{}{}", call_name(of("syscall")?)?, self.gate),
-            calls: count("calls")?,
+            call: format!("{}{}", call_name(of(name)?)?, self.gate),
+            calls: count(calls)?,
             errors: errors
                 .into_iter()
                 .map(|errors| ("unknown".to_string(), errors))
                 .collect(),
-            elapsed_ns: of("seconds").and_then(number),
+            elapsed_ns: of(time)
+                .and_then(number)
+                .map(|ns| (ns as f64 * self.unit_s).round() as u64),
             ..CallCount::default()
         })
     }
 
     pub fn has_more_than(&self, log: &Log) -> bool {
         self.tally.calls() > log.tally.returned() + log.unavailable
-            || log.tally.calls() == 0 && self.has_header
+            || log.tally.calls() == 0 && self.kind.is_some()
     }
 
-    pub fn finish(self, log: &Log) -> Result<Profile, &'static str> {
-        if self.lacking == Some(NO_COUNTS) {
-            return Err(NO_COUNTS);
+    /// The profile, which program printed it, and what to know of it.
+    pub fn finish(self, log: &Log) -> Result<(Profile, &'static str, &'static str), &'static str> {
+        let kind = self.kind.unwrap_or(&KINDS[0]);
+        let lacks = |which: usize| self.lacking == Some(kind.lacks[which]);
+        if lacks(0) {
+            return Err(kind.lacks[0]);
         }
         let (all, shown) = (self.tally.calls(), log.tally.returned());
         if all == 0 {
             return Err("the table has no calls: trace again");
         }
+        let times = if lacks(1) {
+            Some(kind.lacks[1].to_string())
+        } else {
+            None
+        };
         let some = if shown > 0 {
             Some(format!(
                 "classes and single calls are not known, because lines show {shown} of the {all} calls: leave out -z, -Z and -e status="
@@ -136,15 +216,18 @@ impl Tables {
         } else {
             None
         };
-        let mut profile = self.tally.profile(|_| String::new());
-        profile.warnings = self
-            .lacking
-            .map(str::to_string)
+        let mut profile = self.tally.profile(|(_, table)| {
+            let process = table
+                .checked_sub(1)
+                .and_then(|index| self.processes.get(index));
+            process.cloned().unwrap_or_default()
+        });
+        profile.warnings = times
             .into_iter()
             .chain(some)
             .chain(log.foreign_lines())
             .collect();
-        Ok(profile)
+        Ok((profile, kind.name, kind.note))
     }
 }
 
@@ -153,8 +236,24 @@ fn number(word: &str) -> Option<u64> {
     nanoseconds(&word.trim_end_matches('%').replace(',', "."))
 }
 
-/// The header of a table with names only is one word.
+/// The header of a table of strace with names only is one word.
+fn kind(line: &str) -> Option<&'static Kind> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    KINDS.iter().find(|kind| {
+        words.contains(&kind.named[0]) && words.iter().all(|word| kind.titles.contains(word))
+    })
+}
+
+/// What perf and syscount print before and behind their tables.
+fn is_around(line: &str) -> bool {
+    let text = line.trim().trim_start_matches("^C");
+    let is_time = text.len() == "[13:17:47]".len() && text.starts_with('[') && text.ends_with(']');
+    is_time
+        || ["Tracing ", "Detaching...", "Summary of events:"]
+            .iter()
+            .any(|begin| text.starts_with(begin))
+}
+
 pub fn is_header(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    line.contains("syscall") && words.all(|word| TITLES.contains(&word))
+    kind(line).is_some()
 }

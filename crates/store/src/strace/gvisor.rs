@@ -1,0 +1,126 @@
+//! Lines of gVisor's log of system calls (`runsc --strace --debug-log`), as strace prints them. Other lines of that log are left out.
+//! Source: pkg/sentry/strace of gVisor.
+
+use model::syscall_names::errno;
+
+pub const NOTE: &str = "Elapsed times are those inside of gVisor's kernel, which writes each call to its log, and do not separate running from \
+    waiting. Unknown: time on the CPU, page faults, user and system time, calls that had not returned.";
+
+/// What a log line of a call has behind its date and thread.
+const SOURCE: &str = " strace.go:";
+/// Descriptors and addresses are both in hexadecimal.
+const LARGEST_DESCRIPTOR: u64 = 1 << 24;
+
+/// A log may begin with much else, but each of its lines with a level and a date: `I1129 09:17:17.342492`.
+pub fn begins(bytes: &[u8]) -> bool {
+    let is_log = matches!(bytes, [b'D' | b'I' | b'W', b'0'..=b'9', b'0'..=b'9', ..]);
+    is_log
+        && bytes
+            .windows(SOURCE.len())
+            .any(|part| part == SOURCE.as_bytes())
+}
+
+/// `I1129 09:17:17.342492 1 strace.go:602] [ 1: 1] sh X access(0x7eed /etc/passwd, 0o4) = 0 (0x0) errno=2 (no such file) (168.7µs)` as
+/// `[pid 1] access("/etc/passwd", 0o4) = -1 ENOENT (no such file) <0.000168700>`. `None` unless a call returns there.
+pub fn as_strace(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once(SOURCE)?;
+    let (_, rest) = rest.split_once("] [")?;
+    let (task, rest) = rest.split_once("] ")?;
+    let task: u64 = task.split(':').next()?.trim().parse().ok()?;
+    let (_, call) = rest.split_once(" X ")?;
+    let (call, result) = call.rsplit_once(") = ")?;
+    let (name, arguments) = call.split_once('(')?;
+    let arguments: Vec<String> = arguments.split(", ").map(argument).collect();
+    let (result, took) = result.trim_end().strip_suffix(')')?.rsplit_once(" (")?;
+    Some(format!(
+        "[pid {task}] {name}({}) = {} <{:.9}>",
+        arguments.join(", "),
+        returned(result)?,
+        seconds(took)?
+    ))
+}
+
+/// `3 (0x3)`, or `0 (0x0) errno=2 (no such file or directory)`.
+fn returned(result: &str) -> Option<String> {
+    if let Some((_, error)) = result.split_once(" errno=") {
+        let (number, text) = error.split_once(' ')?;
+        return Some(format!("-1 {} {text}", errno::name(number.parse().ok()?)));
+    }
+    Some(result.split(' ').next()?.to_string())
+}
+
+/// A path stands behind its address or descriptor: `0x3 /etc/passwd` is `3</etc/passwd>`.
+fn argument(text: &str) -> String {
+    let named = text
+        .strip_prefix("0x")
+        .and_then(|rest| rest.split_once(' '));
+    let value =
+        named.and_then(|(digits, name)| Some((u64::from_str_radix(digits, 16).ok()?, name)));
+    match value {
+        Some((descriptor, path)) if descriptor < LARGEST_DESCRIPTOR => {
+            format!("{descriptor}<{path}>")
+        }
+        Some((_, path)) if path.starts_with('/') => format!("\"{path}\""),
+        _ => text.to_string(),
+    }
+}
+
+/// Durations as Go prints them: `754ns`, `168.766µs`, `1m2.5s`.
+fn seconds(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 7] = [
+        ("ns", 1e-9),
+        ("µs", 1e-6),
+        ("us", 1e-6),
+        ("ms", 1e-3),
+        ("h", 3600.0),
+        ("m", 60.0),
+        ("s", 1.0),
+    ];
+    let (mut sum, mut rest) = (0.0, text);
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, behind) = rest.split_at(digits);
+        let (unit, factor) = UNITS.iter().find(|(unit, _)| behind.starts_with(unit))?;
+        sum += number.parse::<f64>().ok()? * factor;
+        rest = &behind[unit.len()..];
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_as_strace_prints_it() {
+        fn line(call: &str) -> Option<String> {
+            as_strace(&format!(
+                "I1129 09:17:17.342492       1 strace.go:602] [   7:   1] sh {call}"
+            ))
+        }
+
+        for (call, expected) in [
+            (
+                "X access(0x7eed4c7e52a0 /etc/ld.so.preload, 0o4) = 0 (0x0) errno=2 (no such file or directory) (168.766µs)",
+                "[pid 7] access(\"/etc/ld.so.preload\", 0o4) = -1 ENOENT (no such file or directory) <0.000168766>",
+            ),
+            (
+                "X close(0x3 /etc/ld.so.cache) = 0 (0x0) (5.371µs)",
+                "[pid 7] close(3</etc/ld.so.cache>) = 0 <0.000005371>",
+            ),
+            (
+                "X getuid() = 1000 (0x3e8) (1m2.5s)",
+                "[pid 7] getuid() = 1000 <62.500000000>",
+            ),
+        ] {
+            assert_eq!(line(call).as_deref(), Some(expected));
+        }
+        for other in [
+            "E close(0x3 /etc/ld.so.cache)",
+            "X close(0x3) = 0 (0x0) (5 apples)",
+            "X close(",
+        ] {
+            assert_eq!(line(other), None, "{other}");
+        }
+    }
+}
