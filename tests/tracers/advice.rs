@@ -703,7 +703,7 @@ fn an_idle_process_that_wakes_up_for_nothing_is_told() {
 
 #[test]
 fn waits_of_forty_milliseconds_behind_small_sends_are_delayed_acknowledgements() {
-    let waits = |ms: u64| {
+    let waits = |ms: u64, is_timed: bool| {
         let received = CallCount {
             call: "recvfrom".into(),
             ..sized(Socket, 4, blocked(15_000 * ms, call("", 15, 900)))
@@ -711,18 +711,27 @@ fn waits_of_forty_milliseconds_behind_small_sends_are_delayed_acknowledgements()
         let mut profile = profile(vec![received, sized(Socket, 4, call("sendto", 30, 900))]);
         let mut durations = Histogram::with_resolution(32);
         (0..15).for_each(|_| durations.record(ms * 1_000_000));
-        profile.latencies.insert("recvfrom".into(), durations);
+        if is_timed {
+            profile.latencies.insert("recvfrom".into(), durations);
+        } else {
+            profile.waits.push(WaitCount {
+                process: "worker".into(),
+                call: "recvfrom".into(),
+                calls: 15,
+                blocked_ns: 15 * ms * 1_000_000,
+                ..WaitCount::default()
+            });
+        }
         found(&profile)
     };
-    let all = waits(43);
-    assert_eq!(
-        all.iter()
-            .map(|one| (one.rule, one.items))
-            .collect::<Vec<_>>(),
-        [("delayed-acks", 15)]
-    );
-    near(all[0].saved.unwrap().value, 0.645);
-    assert_eq!([waits(33), waits(60)], [[], []], "a beat, or a slow server");
+    for is_timed in [true, false] {
+        let all = waits(43, is_timed);
+        let rules: Vec<_> = all.iter().map(|one| (one.rule, one.items)).collect();
+        assert_eq!(rules, [("delayed-acks", 15)]);
+        near(all[0].saved.unwrap().value, 0.645);
+        let others = [33, 60].map(|ms| waits(ms, is_timed));
+        assert_eq!(others, [[], []], "a beat, or a slow server");
+    }
 }
 
 #[test]

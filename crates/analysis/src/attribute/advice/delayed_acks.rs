@@ -36,10 +36,15 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .filter(|count| receives(count))
         .map(|count| count.call.as_str())
         .collect();
-    let (waits, ns) = names
-        .iter()
-        .filter_map(|name| caller.profile.latencies.get(*name))
-        .flat_map(Histogram::times)
+    let latencies = &caller.profile.latencies;
+    let times: Vec<(f64, u64)> = if latencies.is_empty() {
+        means(caller, &names)
+    } else {
+        let own = names.iter().filter_map(|name| latencies.get(*name));
+        own.flat_map(Histogram::times).collect()
+    };
+    let (waits, ns) = times
+        .into_iter()
         .filter(|(ns, _)| (DELAY_NS.0..DELAY_NS.1).contains(ns))
         .fold((0, 0.0), |(waits, sum), (ns, calls)| {
             (waits + calls, sum + ns * calls as f64)
@@ -52,6 +57,20 @@ fn find(caller: &Caller) -> Vec<Advice> {
         return Vec::new();
     }
     vec![part.advice_with_waiting(waits, saved(caller, ns / 1e9))]
+}
+
+/// Where single calls are not timed (ptrace): the mean wait on each socket, and how many waits there were.
+fn means(caller: &Caller, names: &BTreeSet<&str>) -> Vec<(f64, u64)> {
+    let waits = caller.profile.waits.iter();
+    waits
+        .filter(|wait| wait.process == caller.name && names.contains(wait.call.as_str()))
+        .map(|wait| {
+            (
+                wait.blocked_ns as f64 / wait.calls.max(1) as f64,
+                wait.calls,
+            )
+        })
+        .collect()
 }
 
 /// As the tracer saw at the sockets of clients, which wait for each of these by themselves.
