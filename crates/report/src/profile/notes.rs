@@ -243,6 +243,9 @@ pub fn tracer(profile: &Profile) -> Option<String> {
         .map(|added| format!("; it added {added}"))
         .unwrap_or_default();
     let within = match facts.kind.as_str() {
+        "ptrace" if !facts.priced_by.is_empty() => {
+            " Wall time includes its stops. CPU time does not: calls take what such calls cost here after the run."
+        }
         "ptrace" | "seccomp" => " Wall and system time include its stops.",
         _ => "",
     };
