@@ -19,6 +19,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("load", noise::load),
     ("stolen time", noise::steal),
     ("CPU quota", noise::quota),
+    ("heat", noise::heat),
     ("processors", noise::processors),
     ("SMT", noise::smt),
     ("frequency", noise::frequency),
@@ -173,6 +174,7 @@ mod tests {
             cc: text("cc 12.2.0"),
             cpu_quota: None,
             steal_since_boot_percent: Some(0.0),
+            heat_throttles: None,
             nominal_mhz: None,
         };
         (host, checks)
@@ -245,6 +247,12 @@ mod tests {
         ),
         ("load", |host, _| host.load_1min = Some(3.0), "notice 3.00"),
         ("load", |host, _| host.load_1min = Some(8.0), "problem 8.00"),
+        ("heat", |_, _| {}, ""),
+        (
+            "heat",
+            |_, checks| checks.heat_throttles = Some(7),
+            "notice slowed cores down 7 times since the machine started",
+        ),
         ("stolen time", |_, _| {}, ""),
         (
             "stolen time",

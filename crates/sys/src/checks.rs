@@ -24,6 +24,8 @@ pub struct Checks {
     pub cc: Option<String>,
     pub cpu_quota: Option<f64>,
     pub steal_since_boot_percent: Option<f64>,
+    /// How often cores slowed down because of heat since the machine started; `None` where that is not counted.
+    pub heat_throttles: Option<u64>,
     /// The clock frequency that a virtual machine is given, which is not the one it runs at.
     pub nominal_mhz: Option<f64>,
 }
@@ -46,8 +48,20 @@ pub fn checks(sources: &Sources) -> Checks {
         cc: COMPILERS.iter().find_map(|name| version(name)),
         cpu_quota: quota::cpus(sources),
         steal_since_boot_percent: StealClock::since_boot().percent_since(sources),
+        heat_throttles: heat_throttles(sources),
         nominal_mhz: super::host::nominal_mhz(sources),
     }
+}
+
+fn heat_throttles(sources: &Sources) -> Option<u64> {
+    let cpus = "sys/devices/system/cpu";
+    let names = sources.list(cpus).into_iter();
+    let counts = names.filter_map(|cpu| {
+        sources.number(&format!(
+            "{cpus}/{cpu}/thermal_throttle/core_throttle_count"
+        ))
+    });
+    counts.map(|count| count as u64).reduce(|a, b| a + b)
 }
 
 /// The same thread starts, traces and reaps a child that does nothing, as ptrace requires.

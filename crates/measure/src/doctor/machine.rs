@@ -160,7 +160,8 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
         .collect::<Vec<_>>();
     Finding::notice(
         found.join("; "),
-        "They are part of the cost of system calls here: compare with machines that have the same ones.",
+        "They are part of the cost of system calls here: compare with machines that have the same ones. \
+         `run id --env native,ssbd,spec-ib` measures two of them.",
     )
 }
 

@@ -62,6 +62,17 @@ fn graded(value: f64, limits: (f64, f64), found: String, advice: &str) -> Option
 }
 
 /// When the quota is used up, the whole group is stopped for the rest of the period.
+/// A virtual machine does not see the heat of its host.
+pub fn heat(_: &Host, checks: &Checks) -> Option<Finding> {
+    match checks.heat_throttles? {
+        0 => Finding::good("no core was slowed down since the machine started"),
+        times => Finding::notice(
+            format!("slowed cores down {times} times since the machine started"),
+            "Heat lowers the clock in long runs: ratios within a run are more reliable than times across runs.",
+        ),
+    }
+}
+
 pub fn quota(host: &Host, checks: &Checks) -> Option<Finding> {
     let Some(quota) = checks.cpu_quota else {
         return Finding::good("none");
