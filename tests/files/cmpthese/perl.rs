@@ -59,8 +59,9 @@ fn tables() -> Vec<Vec<Row>> {
 
 fn any_row(numbers: &mut Numbers, row: u64, table: u64) -> Row {
     let name = "n".repeat(1 + numbers.below(14) as usize) + &row.to_string();
-    let magnitude = 10u64.pow(numbers.below(1 + table % 7) as u32);
-    let count = 1 + numbers.below(9 * magnitude);
+    let magnitude = 10u64.pow(numbers.below(1 + table % 9) as u32);
+    // An odd number: no quotient lies in the middle between two decimals.
+    let count = 1 + 2 * numbers.below(5 * magnitude);
     let scale = if table.is_multiple_of(2) { 1 } else { 1000 };
     // Together an odd number: never half a second, which the two may round to either side.
     (
@@ -91,7 +92,7 @@ fn script(tables: &[Vec<Row>]) -> String {
         for (name, user, system, n) in table {
             write!(
                 script,
-                "'{name}', o(0, ({user} + {system})/100/{n}, 0, 0, 0, 1), "
+                "'{name}', o(0, {user}/100, {system}/100, 0, 0, {n}), "
             )
             .unwrap();
         }
@@ -102,8 +103,8 @@ fn script(tables: &[Vec<Row>]) -> String {
 
 fn ours(table: &[Row]) -> String {
     let records = table.iter().map(|(name, user, system, n)| {
-        let seconds = (user + system) as f64 / 100.0 / *n as f64;
-        published(name, seconds, 0.0, 1)
+        let seconds = |hundredths: &u64| *hundredths as f64 / 100.0;
+        published(name, seconds(user), seconds(system), *n)
     });
     let text = shown(&run(1.0, records.collect()));
     let lines = text.lines().filter(|line| !line.starts_with("note: "));

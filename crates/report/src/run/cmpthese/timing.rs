@@ -11,12 +11,12 @@ pub struct Timing<'a> {
     pub measurement: Option<&'a Measurement>,
 }
 
-/// Judging from its rates, Benchmark adds this to seconds before it divides by them: even 0 seconds give a rate.
-const NO_TIME_S: f64 = 1e-15;
+/// The shortest time that has a rate, in nanoseconds.
+const SHORTEST_NS: f64 = 1e-6;
 
 impl<'a> Timing<'a> {
     pub fn new(name: String, figure: &RowCost, record: &'a Record) -> Timing<'a> {
-        let rate = 1.0 / (figure.median.0 / 1e9 + NO_TIME_S);
+        let rate = 1e9 / figure.median.0.max(SHORTEST_NS);
         Timing {
             name,
             rate: rate.max(f64::MIN_POSITIVE),
