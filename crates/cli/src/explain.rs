@@ -228,7 +228,11 @@ fn each(
         .filter(|planned| planned.role == Role::Asked)
         .map(|planned| explanation(args, &session, planned, operations))
         .collect::<Result<Vec<_>>>()?;
-    for (explanation, cost) in explanations.into_iter().zip(costs(session, planned)?) {
+    let costs = costs(session, planned)?;
+    for (index, (explanation, cost)) in explanations.into_iter().zip(costs).enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
         let explained = Explained { explanation, cost };
         write_answer(
             &explained,
