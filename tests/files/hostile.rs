@@ -169,9 +169,13 @@ fn words_and_trials(words: &[&str], command: &clap::Command) -> Vec<Trial> {
     let optional: Vec<Vec<String>> = std::iter::once(vec![]).chain(with(&flags)).collect();
     let mut trials = Vec::new();
     for (number, input) in inputs(&words.join(" ")).into_iter().enumerate() {
-        for (format, flag) in &formats {
-            // Each input in each format, and one with each flag; heavy is each input with each flag, and each format.
+        for (index, (format, flag)) in formats.iter().enumerate() {
+            // The first input in each format and with each flag, the others in one format, by turns; heavy is each input with each
+            // flag, and in each format.
             let (first, text) = (number == 0, format == "text");
+            if !first && index != number % formats.len() && !cfg!(feature = "heavy") {
+                continue;
+            }
             let optional = if first && text || cfg!(feature = "heavy") && (first || text) {
                 &optional[..]
             } else {
