@@ -115,24 +115,3 @@ fn any_runs(pid: u32) -> bool {
         ProcStat::parse(&text).is_some_and(|stat| stat.state() == Some("R"))
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn modes_are_bits() {
-        let flags = EVENTS
-            .iter()
-            .map(|event| (event.name, attributes(event).flags))
-            .collect::<Vec<_>>();
-        assert_eq!(
-            flags[..2],
-            [
-                ("instructions:k", 0b101_0011),
-                ("instructions:u", 0b110_0011)
-            ]
-        );
-        assert_eq!(flags[4], ("branches", 0b11));
-    }
-}

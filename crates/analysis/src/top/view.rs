@@ -285,23 +285,6 @@ mod tests {
     }
 
     #[test]
-    fn enter_goes_into_a_process_and_its_call_and_escape_comes_back() {
-        let mut view = View::new(By::Process, Sort::Calls);
-        assert_eq!(names(&view), ["a", "b"]);
-        press(&mut view, &[Key::Down, Key::Down, Key::Up, Key::Enter]);
-        assert!(names(&view) == ["write", "read"] && view.rows_by() == By::Call);
-        press(&mut view, &[Key::End, Key::Enter, Key::Enter]);
-        assert!(names(&view) == ["read"] && view.rows_by() == By::Class);
-        press(&mut view, &[Key::Back]);
-        assert_eq!(view.selected(&rows(&view)), 1);
-        press(&mut view, &[Key::Back, Key::Back, Key::Back]);
-        assert_eq!(
-            (view.rows_by(), view.focus()),
-            (By::Process, Focus::default())
-        );
-    }
-
-    #[test]
     fn the_selection_stays_with_its_row_when_rows_move() {
         let mut view = View::new(By::Call, Sort::Calls);
         press(&mut view, &[Key::Down]);
@@ -313,38 +296,6 @@ mod tests {
         assert_eq!(rows(&view)[view.selected(&rows(&view))].call, was);
         press(&mut view, &[Key::By, Key::By, Key::By, Key::By]);
         assert_eq!((view.by, view.selected(&rows(&view))), (By::Program, 0));
-    }
-
-    #[test]
-    fn help_pause_and_quit() {
-        let mut view = View::new(By::Process, Sort::Calls);
-        press(&mut view, &[Key::Help]);
-        assert!(view.help);
-        press(&mut view, &[Key::Pause]);
-        assert!(!view.help && !view.paused);
-        press(&mut view, &[Key::Pause]);
-        assert!(view.paused);
-        let goes_on = [Key::Quit, Key::Enter, Key::Down].map(|key| view.press(key, &[]));
-        assert_eq!(goes_on, [false, true, true]);
-    }
-
-    #[test]
-    fn typing_narrows_the_rows_and_escape_clears_the_filter_first() {
-        let mut view = View::new(By::Call, Sort::Calls);
-        let typed = [Key::Filter, Key::Char('W'), Key::Char('x'), Key::Erase];
-        press(&mut view, &typed);
-        assert!(names(&view) == ["write"] && view.types);
-        press(&mut view, &[Key::Enter]);
-        assert!(names(&view) == ["write"] && !view.types && view.rows_by() == By::Call);
-        // What it narrowed is left.
-        press(&mut view, &[Key::Enter]);
-        assert_eq!((view.filter.as_str(), view.rows_by()), ("", By::Class));
-        press(&mut view, &[Key::Filter, Key::Char('z')]);
-        assert!(names(&view).is_empty());
-        press(&mut view, &[Key::Back]);
-        assert!(names(&view) == ["write"] && view.rows_by() == By::Class);
-        press(&mut view, &[Key::Back]);
-        assert_eq!(view.rows_by(), By::Call);
     }
 
     #[test]

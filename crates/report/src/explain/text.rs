@@ -127,27 +127,3 @@ fn line(instruction: &Instruction) -> String {
     let gate = gate.map(|_| "  ; enters the kernel").unwrap_or_default();
     format!("  {offset:>7}  {bytes:BYTES$} {text}{times}{gate}")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::code::{Flow, Gate};
-
-    #[test]
-    fn a_gate_is_marked() {
-        let instruction = Instruction {
-            offset: 5,
-            bytes: "0f 05".into(),
-            text: "syscall".into(),
-            count: 2,
-            gate: Some(Gate::Syscall),
-            address: 5,
-            flow: Flow::Next,
-            length: 2,
-        };
-        assert_eq!(
-            line(&instruction),
-            "     +0x5  0f 05                         syscall  ; x2  ; enters the kernel"
-        );
-    }
-}
