@@ -141,13 +141,20 @@ INLINE void fill_piece(char *at)
 	for (u32 word = 0; word < PIECE_WORDS; word++) ((u64 *)at)[word] = REPEATED('/');
 }
 
+/* A place in a path. Linux 6.1's verifier forgets the bound of what was spilled to the stack: it is applied anew. */
+INLINE u32 bounded(u32 at)
+{
+	__asm__ volatile("" : "+r"(at));
+	return at & (PATH_BYTES - 1);
+}
+
 /* Names in the `length` bytes of w->path: bytes other than a slash that follow a slash, or stand first. Eight bytes at
  * a time; slashes appended to the end fill the last piece. The verifier follows each turn of a loop, so one is four words. */
 INLINE u32 names_in(struct window *w, long length)
 {
 	u64 before = 0, names = 0;
 	if (length < 1 || length > PATH_BYTES) return VALUE_UNKNOWN;
-	fill_piece(w->path + length - 1);
+	fill_piece(w->path + bounded(length - 1));
 #pragma clang loop unroll(disable)
 	for (u32 at = 0; at < PATH_BYTES; at += PIECE_BYTES) {
 		if (at >= length - 1) break;

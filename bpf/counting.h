@@ -143,7 +143,8 @@ INLINE void add_call(struct counted *sum, struct call *call)
 	ADD(sum->stalled, call->stalled);
 }
 
-/* The bits of the second word that say the gate, and whether the time is not known. */
+/* The bits of the first word with group and number; those of the second with the gate, and whether the time is not known. */
+#define CALL_BITS 0xffffffffffffull
 #define UNTIMED (1ull << 56)
 #define GATE_BITS (0xffull << 32 | UNTIMED)
 

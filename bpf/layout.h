@@ -233,6 +233,12 @@ struct window {
 	u64 scratch;
 	/* The address of the task that runs, if it is known not to be traced. */
 	u64 stranger;
+	/* Calls by number, up to FIRST_CALLS, whose stacks are copied. Of others, one of 2^rare is copied: when the last one was, and how many calls that of
+	 * the present one stands for. */
+	u8 first[NUMBERS];
+	u64 rare;
+	u64 last;
+	u64 sampled;
 	struct entry entries[1 << ENTRY_BITS];
 	u32 histograms[HISTOGRAMS][BUCKETS];
 	char path[PATH_BYTES + PIECE_BYTES];
@@ -402,12 +408,16 @@ struct stack_key {
 #define SAMPLED_BITS 7
 /* The same of waits, if only the stacks of these are wanted. */
 #define SAMPLED_WAITS 2
-enum { STACKS_OF_CALLS = 1, STACKS_OF_WAITS };
+/* If calls are not counted by site: on each CPU the first of each number, and then one per period. */
+#define FIRST_CALLS 8
+#define SAMPLE_PERIOD_NS 1000000
+#define RAREST 24
+enum { STACKS_OF_CALLS = 1, STACKS_OF_WAITS, STACKS_OF_CLASSES };
 
 /* Bytes of the ring of events; stacks leave the last quarter to mappings. */
 #define RING_BYTES (32 << 20)
 
-enum event_kind { EVENT_MAPPED = 1, EVENT_FORKED, EVENT_STACK, EVENT_EXECUTED };
+enum event_kind { EVENT_MAPPED = 1, EVENT_FORKED, EVENT_STACK, EVENT_EXECUTED, EVENT_SCRIPT };
 
 /* What each event begins with. */
 struct event {
@@ -465,6 +475,50 @@ struct forked {
 	u32 unused;
 };
 
+/* Functions of scripts in a sample. */
+#define SCRIPTS 12
+#define SCRIPT_BYTES 256
+/* Of the table of a function's lines. */
+#define LINES_BYTES 2048
+
+/* Where Python has what it executes: the first interpreter; its last thread; a thread's predecessor, number and current frame, which may
+ * be behind one more pointer (0: it is not); a frame's caller, code and instruction; the first line of code, and where the characters of a
+ * text begin. */
+enum python_field {
+	FIRST_INTERPRETER,
+	LAST_THREAD,
+	NEXT_THREAD,
+	THREAD_NUMBER,
+	THROUGH,
+	CURRENT_FRAME,
+	CALLER,
+	CODE,
+	INSTRUCTION,
+	FIRST_LINE,
+	CHARACTERS,
+	PYTHON_FIELDS,
+};
+
+/* The address of _PyRuntime, and the offsets of fields in their structs. */
+struct python {
+	u64 runtime;
+	u16 at[PYTHON_FIELDS + 1];
+};
+
+/* A function of a script, when it is met first. */
+struct script {
+	struct event event;
+	u64 code;
+	u32 first_line;
+	/* The text of both is ASCII if that bit of their states is set. */
+	u32 states;
+	/* Bytes of `lines`. */
+	u64 length;
+	char file[SCRIPT_BYTES];
+	char name[SCRIPT_BYTES];
+	u8 lines[LINES_BYTES];
+};
+
 #define STACK_BYTES 32768
 #define PAGE_BYTES 4096
 
@@ -483,7 +537,11 @@ struct sample {
 	u64 vdso;
 	/* The number of a slow call; 0 for none. */
 	u32 slow;
-	u32 unused;
+	/* Of the next two. */
+	u32 scripts;
+	/* The function that makes the call and its callers, and the instructions that they are at. */
+	u64 code[SCRIPTS];
+	u64 instruction[SCRIPTS];
 };
 
 struct sampled {

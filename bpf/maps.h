@@ -161,6 +161,22 @@ struct {
 	MAP_TYPE(value, struct sampled);
 } samples SEC(".maps");
 
+/* Processes that execute scripts, by number. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 1024);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct python);
+} pythons SEC(".maps");
+
+/* The functions of scripts that were sent, by hash. */
+struct {
+	MAP_NUMBER(type, MAP_LRU_HASH);
+	MAP_NUMBER(max_entries, 4096);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, u64);
+} scripts SEC(".maps");
+
 /* Mappings, forks and stacks, in the order in which they happened. */
 struct {
 	MAP_NUMBER(type, MAP_RING);

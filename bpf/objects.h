@@ -135,7 +135,7 @@ INLINE u64 note_path(struct window *w, struct task_struct *current, struct dentr
 	}
 	hash = forget(w, hash | 1);
 	if (map_lookup(&names, &hash)) return hash;
-	w->path[length - 1] = 0;
+	w->path[bounded(length - 1)] = 0;
 	d->name.inode = d->name.device = d->name.kind = 0;
 	d->name.directory = relative;
 	d->name.length = length;

@@ -1,12 +1,13 @@
 /* Where calls are made from: exact counts by site, and for a sample of calls of each site the registers and a copy of the stack,
  * which user space unwinds. What processes map goes the same way, so that it is known even of those that end at once. */
 #pragma once
-#include "objects.h"
+#include "python.h"
 
 /* Of a command, waits are told by function once it has threads or clients: else no table has these. */
 INLINE int wants_stacks(void)
 {
-	return config.stacks == STACKS_OF_CALLS || (config.stacks && (config.scope != SCOPE_COMMAND || globals.threads || globals.connections));
+	return config.stacks == STACKS_OF_CALLS || config.stacks == STACKS_OF_CLASSES ||
+	       (config.stacks && (config.scope != SCOPE_COMMAND || globals.threads || globals.connections));
 }
 
 #define CAN_EXECUTE 4 /* PROT_EXEC of linux/mman.h */
@@ -55,14 +56,6 @@ INLINE void note_mapped_file(struct mapped_file *to, struct file *file)
 	probe_read_kernel(&to->generation, sizeof to->generation, &inode->i_generation);
 	probe_read_kernel(&of, sizeof of, &inode->i_sb);
 	probe_read_kernel(&to->device, sizeof to->device, &of->s_dev);
-}
-
-/* Fills in what each event begins with. */
-INLINE void begin_event(struct event *event, u32 kind, struct task_struct *current)
-{
-	event->kind = kind;
-	event->process = current->tgid;
-	event->space = (u64)current->mm;
 }
 
 /* If the call that returned mapped a file as code, says so. The number of an unknown gate is none of these. */
@@ -116,6 +109,9 @@ INLINE void note_program(struct task_struct *current)
 INLINE void note_fork(struct task_struct *parent, struct task_struct *child)
 {
 	struct forked f = {};
+	u32 from = parent->tgid, to = child->tgid;
+	struct python *python = map_lookup(&pythons, &from);
+	if (python && from != to) map_update(&pythons, &to, python, UPDATE_ANY);
 	begin_event(&f.event, EVENT_FORKED, child);
 	f.parent = parent->tgid;
 	if (ring_output(&events, &f, sizeof f, RING_NO_WAKEUP)) ADD(globals.mappings_lost, 1);
@@ -166,11 +162,16 @@ INLINE u32 copy_stack(char *to, u64 sp, u64 end)
 	return copied;
 }
 
+INLINE struct sampled *this_sample(void)
+{
+	u32 cpu = get_smp_processor_id();
+	return map_lookup(&samples, &cpu);
+}
+
 /* Sends the stack of a call to user space. */
 INLINE void send_stack(struct task_struct *current, struct pt_regs *regs, struct stack_key *key, u64 end, u64 weight, u32 slow)
 {
-	u32 cpu = get_smp_processor_id();
-	struct sampled *to = map_lookup(&samples, &cpu);
+	struct sampled *to = this_sample();
 	if (!to) return;
 	if (ring_query(&events, AVAILABLE_DATA) > ring_query(&events, RING_SIZE) / 4 * 3) {
 		ADD(globals.samples_lost, 1);
@@ -191,6 +192,15 @@ INLINE void send_stack(struct task_struct *current, struct pt_regs *regs, struct
 	if (ring_output(&events, to, sizeof *s + length, RING_NO_WAKEUP)) ADD(globals.samples_lost, 1);
 }
 
+/* How many calls the next one stands for, after `calls` of which the first 2^bits are all in the sample; 0 if it is not in it. Without
+ * a branch for each power of two, which the verifier would follow to the end of the program. */
+INLINE u64 sampled(u64 calls, u32 bits)
+{
+	u64 weight = calls >> (bits - 1);
+	if (weight < 2) return 1;
+	return (u64)get_random() * (u32)weight >> 32 ? 0 : weight;
+}
+
 /* The sum of a site; of no site if there are too many. */
 INLINE struct counted *sum_of(struct stack_key *key)
 {
@@ -209,17 +219,45 @@ INLINE struct counted *sum_of(struct stack_key *key)
 /* Copies the stack of a wait that is counted, if it is in the sample of its site: returns that. */
 INLINE u64 sample_wait(struct task_struct *current, struct pt_regs *regs, struct call *call)
 {
-	u64 end = end_of_stack(current, regs->sp), calls, rare = 0;
+	u64 end = end_of_stack(current, regs->sp), weight;
 	struct stack_key key = {.site = site_of(current, regs, end)};
 	struct counted *sum;
-	((u64 *)&key.key)[0] = call->first & 0xffffffffffffull;
+	((u64 *)&key.key)[0] = call->first & CALL_BITS;
 	((u64 *)&key.key)[1] = call->second & GATE_BITS;
 	sum = sum_of(&key);
 	if (!sum) return 0;
-	calls = __sync_fetch_and_add(&sum->calls, 1);
-	if (calls >> SAMPLED_WAITS) rare = log2_of(calls >> SAMPLED_WAITS) + 1;
-	if (!(get_random() & ((1ull << (rare & 31)) - 1))) send_stack(current, regs, &key, end, 1ull << (rare & 31), 0);
+	weight = sampled(__sync_fetch_and_add(&sum->calls, 1), SAMPLED_WAITS);
+	if (weight) send_stack(current, regs, &key, end, weight, 0);
 	return key.site;
+}
+
+/* How many calls this one stands for; 0 if its stack is not copied. The rate follows the period. */
+INLINE u64 sampled_by_class(struct window *w, u32 number)
+{
+	u64 now = ktime_get_ns(), rare = w->rare & 31, after = now - w->last;
+	u8 *first = &w->first[number & (NUMBERS - 1)];
+	if (UNLIKELY(*first < FIRST_CALLS)) {
+		*first += 1;
+		return 1;
+	}
+	/* The clock's lower bits are as good as chance, and at hand. */
+	if (mix(now, rare) >> 32 & ((1ull << rare) - 1)) return 0;
+	if (after < SAMPLE_PERIOD_NS / 2 && rare < RAREST) w->rare = rare + 1;
+	if (after > SAMPLE_PERIOD_NS * 2 && rare) w->rare = rare - 1;
+	w->last = now;
+	return 1ull << rare;
+}
+
+/* Copies the stack of a call that is in the sample of its class. */
+INLINE void sample_class(struct window *w, struct task_struct *current, struct pt_regs *regs, struct call *call)
+{
+	struct stack_key key = {};
+	struct sampled *to = this_sample();
+	if (to) to->sample.scripts = note_scripts(w, current, &to->sample);
+	((u64 *)&key.key)[0] = call->first & CALL_BITS;
+	((u64 *)&key.key)[1] = call->second & GATE_BITS;
+	send_stack(current, regs, &key, end_of_stack(current, regs->sp), w->sampled, 0);
+	if (to) to->sample.scripts = 0;
 }
 
 /* Counts a call by where it was made, and copies its stack if it is in the sample, or may be one of the slowest: returns the
@@ -229,15 +267,15 @@ INLINE u32 count_stack(struct task_struct *current, struct pt_regs *regs, struct
 	u64 end = end_of_stack(current, regs->sp), calls, rare = 0;
 	struct stack_key key = {.site = site_of(current, regs, end)};
 	struct counted *sum;
-	u32 slow = 0, sampled = 0;
-	((u64 *)&key.key)[0] = call->first & 0xffffffffffffull;
+	u32 slow = 0, in_sample = 0;
+	((u64 *)&key.key)[0] = call->first & CALL_BITS;
 	((u64 *)&key.key)[1] = call->second & GATE_BITS;
 	sum = sum_of(&key);
 	if (sum) {
 		calls = sum->calls;
 		add_call(sum, call);
 		if (calls >> SAMPLED_BITS) rare = log2_of(calls >> SAMPLED_BITS) + 1;
-		sampled = !(get_random() & ((1ull << (rare & 31)) - 1));
+		in_sample = !(get_random() & ((1ull << (rare & 31)) - 1));
 	} else {
 		ADD(globals.stacks_dropped, 1);
 	}
@@ -245,6 +283,6 @@ INLINE u32 count_stack(struct task_struct *current, struct pt_regs *regs, struct
 		struct details *d = these_details();
 		if (d && UNLIKELY(call->elapsed > d->floor)) slow = __sync_fetch_and_add(&globals.slow_stacks, 1) + 1;
 	}
-	if (sampled || slow) send_stack(current, regs, &key, end, sampled ? 1ull << (rare & 31) : 0, slow);
+	if (in_sample || slow) send_stack(current, regs, &key, end, in_sample ? 1ull << (rare & 31) : 0, slow);
 	return slow;
 }

@@ -195,13 +195,14 @@ int syscost_exit(u64 *ctx)
 		u32 kind = (u8)(call.second >> 40);
 		task->kind = kind;
 		task->object = call.object;
-		if (call.blocked || (kind == KIND_SOCKET && result > 0) || (result == 0 && number == config.epoll_ctl[gate & 1]))
+		w->sampled = config.stacks == STACKS_OF_CLASSES ? sampled_by_class(w, number) : 0;
+		if (w->sampled || call.blocked || (kind == KIND_SOCKET && result > 0) || (result == 0 && number == config.epoll_ctl[gate & 1]))
 			tail_call(ctx, &next, 0);
 	}
 	return 0;
 }
 
-/* The same, of a call that waited, or received or sent something. */
+/* The same, of a call that waited, received or sent something, or is in a sample. */
 SEC("tp_btf/sys_exit")
 int syscost_served(u64 *ctx)
 {
@@ -587,6 +588,7 @@ int syscost_sample_outside(struct sampled_registers *interrupted)
 struct live *type_of_live SEC(".data.types");
 struct mapped *type_of_mapped SEC(".data.types");
 struct executed *type_of_executed SEC(".data.types");
+struct script *type_of_script SEC(".data.types");
 struct forked *type_of_forked SEC(".data.types");
 struct address *type_of_address SEC(".data.types");
 

@@ -219,8 +219,7 @@ INLINE u32 wait_value(struct window *w, struct task *task, struct pt_regs *regs,
 	return forget(w, value);
 }
 
-/* Of a call's key: its group and number, and its gate and kind. */
-#define CALL_BITS 0xffffffffffffull
+/* Of a call's key: its gate and kind. */
 #define KIND_BITS (0xffffull << 32)
 
 /* Whether threads are told apart, and waits by where the call was made. */
@@ -275,7 +274,7 @@ INLINE void count_wait(struct window *w, struct task *task, struct task_struct *
 	if (!is_on_disk((u8)(call->second >> 40)) && (result > 0 || (result == 0 && row->what != WHAT_SET)))
 		key.waker = forget(w, hash_of_waker(w, task));
 	note_thread(&key, current);
-	if (config.stacks == STACKS_OF_WAITS && wants_stacks() && !call->unfinished)
+	if (config.stacks >= STACKS_OF_WAITS && wants_stacks() && !call->unfinished)
 		key.site = forget(w, sample_wait(current, regs, call));
 	if (result == -EINTR || (result <= -ERRNO_RESTART && result >= -ERRNO_MAX)) note_interrupted(task, regs, gate, &key);
 	sum = map_lookup(&waits, &key);
@@ -401,6 +400,7 @@ INLINE void note_served(struct window *w, struct task *task, struct task_struct 
 	struct call call = {.blocked = task->blocked, .stalled = task->stalled, .object = task->object};
 	call.first = first_word(task->group, short_number(number), 0);
 	call.second = second_word(0, gate, kind, 0);
+	if (w->sampled) sample_class(w, current, regs, &call);
 	if (number == config.epoll_ctl[gate & 1]) note_polled(current, regs, gate);
 	if (call.blocked) count_wait(w, task, current, regs, number, gate, result, &call);
 	if (result <= 0 || kind != KIND_SOCKET || (what != WHAT_BYTES && what != WHAT_SENT)) return;

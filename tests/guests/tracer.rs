@@ -17,8 +17,12 @@ fn verifiers_of_other_kernels_take_the_programs() {
     if !has_bpf() {
         return;
     }
-    let traced = ["--counts", "--paths --descriptors --stacks"]
-        .map(|options| format!("SYSCOST trace --tracer bpf --quiet {options} -- true"));
+    let traced = [
+        "trace --tracer bpf --counts",
+        "trace --tracer bpf --paths --descriptors --stacks",
+        "why",
+    ]
+    .map(|command| format!("SYSCOST {command} -- true"));
     let directory = tempfile::tempdir().unwrap();
     let gathered = needs!(gathered(directory.path(), &traced.join(" && ")));
     std::thread::scope(|scope| {

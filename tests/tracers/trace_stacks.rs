@@ -356,3 +356,60 @@ fn symbols_of_files_win_over_a_map() {
         50
     );
 }
+
+/// With what `why` records.
+fn with_callers(command: impl Line) -> Profile {
+    let more = More {
+        waits: true,
+        callers: true,
+        ..More::default()
+    };
+    run_command_with(command, Detail::Times, more)
+}
+
+/// The function that makes most of the calls of one name.
+fn caller<'a>(collected: &'a Profile, call: &str) -> Option<&'a str> {
+    let mut sums: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+    for row in collected.stacks.iter().filter(|row| row.call == call) {
+        *sums.entry(row.function.as_deref()).or_default() += row.calls;
+    }
+    sums.into_iter().max_by_key(|(_, calls)| *calls)?.0
+}
+
+#[test]
+fn a_sample_of_each_class_has_the_function_and_its_line() {
+    let program = needs!(compiled("chain.c", "stacks-lines", &["-g"]));
+    let collected = with_callers(format!("{} 100000", program.display()));
+    let (rows, calls) = of_getppid(&collected);
+    assert_eq!(calls, 100_000, "{rows:?}");
+    assert_eq!(caller(&collected, "getppid"), Some("inner (chain.c:17)"));
+    let sampled = collected.stacks_sampled.unwrap();
+    assert!(sampled < 5_000, "{sampled}");
+    let mixed = with_callers(format!("{} 100000 mixed", program.display()));
+    let seldom = calls_from(&mixed, "seldom");
+    assert!((5_000..50_000).contains(&seldom), "{seldom}");
+}
+
+#[test]
+fn functions_of_python_have_their_lines() {
+    needs!(support::workload());
+    let script = root().join("tests/trace_stacks/load.py");
+    for version in ["3.11", "3.12", "3.13"] {
+        let python = format!("python{version}");
+        let run = Command::new(&python).arg(&script).output();
+        if !run.is_ok_and(|run| run.status.success()) {
+            skip(&format!("no {python}"));
+            continue;
+        }
+        let collected = with_callers(format!("{python} {}", script.display()));
+        let found = ["openat", "read"].map(|call| caller(&collected, call));
+        assert_eq!(
+            found,
+            [
+                Some("load_config (load.py:5)"),
+                Some("load_config (load.py:6)")
+            ],
+            "{python}"
+        );
+    }
+}

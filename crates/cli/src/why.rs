@@ -43,6 +43,9 @@ pub struct WhyArgs {
     /// Sample the CPUs instead of counting calls: shares of CPU time by call, for less than 1% overhead. eBPF only.
     #[arg(long, conflicts_with_all = ["environments", "costs", "versus"])]
     sampled: bool,
+    /// Do not look which functions make the calls.
+    #[arg(long)]
+    no_callers: bool,
     /// Then race the command natively and in these environments, without input and output, and count its calls in
     /// each. It ends when the ratios are known within 5%, cannot be, or after 20 seconds; 'syscost list --envs' lists
     /// environments.
@@ -112,6 +115,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
             tree: true,
             paths: !args.sampled,
             waits: !args.sampled,
+            callers: !args.sampled && !args.no_callers,
             ..More::default()
         },
     };

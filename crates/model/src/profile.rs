@@ -561,6 +561,10 @@ pub struct StackCount {
     /// Functions, the outermost first: a name; `git:0x1e7690`, the address of a function without a symbol; `lib.so+0x80c4`, an offset in a
     /// file that could not be read; or `[unknown]`.
     pub frames: Vec<String>,
+    /// The innermost of them that is neither of the C library nor of a runtime, with the line of its call where that is known:
+    /// `load (app.c:12)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     /// How many calls.
     pub calls: u64,
     /// Time on a CPU.

@@ -62,6 +62,13 @@ const FUNCTIONS: &[&str] = &[
     "clone",
 ];
 
+/// `load` and `app.c:12` of `load (app.c:12)`.
+pub fn name_and_line(function: &str) -> (&str, Option<&str>) {
+    let line = function.strip_suffix(')');
+    let parts = line.and_then(|function| function.rsplit_once(" ("));
+    parts.map_or((function, None), |(name, line)| (name, Some(line)))
+}
+
 /// Whether a file's functions are those of the C library or a runtime.
 pub fn is_library(file: &str) -> bool {
     LIBRARIES.iter().any(|begin| file.starts_with(begin))
@@ -74,6 +81,7 @@ pub fn is_runtime(function: &str) -> bool {
         .trim_start_matches("GI_")
         .trim_start_matches("libc_");
     function.starts_with(['[', '/'])
+        || function == "_start"
         || function.starts_with("__")
         || function.starts_with("_Py")
         || function.contains("+0x")

@@ -132,6 +132,8 @@ pub struct More {
     /// Who started whom, of processes counted by name.
     pub tree: bool,
     pub stacks: bool,
+    /// The functions that make the calls, where the bpf tracer may be used.
+    pub callers: bool,
     pub paths: bool,
     pub descriptors: bool,
     pub waits: bool,

@@ -2,9 +2,9 @@
 
 use super::seconds::s;
 use super::spent::{Spent, stalled_ns};
-use model::runtime::is_runtime;
+use model::runtime::{is_runtime, name_and_line};
 use model::syscall_names::bare_name;
-use model::{By, CallCount, Profile, StackCount};
+use model::{By, CallCount, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -85,34 +85,51 @@ pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
     rows
 }
 
-/// By process and call, the stack with most calls.
-pub struct Functions<'a>(HashMap<(&'a str, &'a str), &'a StackCount>);
+/// Calls by process and call, and by the function that makes them.
+pub struct Functions<'a>(HashMap<(&'a str, &'a str), BTreeMap<&'a str, u64>>);
 
 impl<'a> Functions<'a> {
     pub fn new(profile: &'a Profile) -> Functions<'a> {
-        let mut most: HashMap<_, &StackCount> = HashMap::new();
+        // Older files have frames alone.
+        let known = profile.stacks.iter().any(|stack| stack.function.is_some());
+        let mut sums: HashMap<_, BTreeMap<_, u64>> = HashMap::new();
         for stack in &profile.stacks {
-            let own = most
-                .entry((stack.process.as_str(), bare_name(&stack.call)))
-                .or_insert(stack);
-            if stack.calls >= own.calls {
-                *own = stack;
-            }
+            let mut frames = stack.frames.iter().rev();
+            let function = match &stack.function {
+                None if !known => frames.find(|frame| !is_runtime(frame)),
+                own => own.as_ref(),
+            };
+            let key = (stack.process.as_str(), bare_name(&stack.call));
+            let by = sums.entry(key).or_default();
+            let calls = by.entry(function.map_or("", String::as_str)).or_default();
+            *calls = calls.saturating_add(stack.calls);
         }
-        Functions(most)
+        Functions(sums)
     }
 
-    /// The innermost function that is not a wrapper of the call, of the stack with most calls.
+    /// The one that makes most of these calls, with the line of most, if it makes half of them.
     pub fn most(&self, process: &str, names: &[&str]) -> Option<String> {
-        let mut frames = names
+        let keys = names
             .iter()
-            .flat_map(|name| [(process, *name), ("", *name)])
-            .filter_map(|key| self.0.get(&key))
-            .max_by_key(|stack| stack.calls)?
-            .frames
-            .iter()
-            .rev();
-        frames.find(|frame| !is_runtime(frame)).cloned()
+            .flat_map(|name| [(process, *name), ("", *name)]);
+        let lines: Vec<_> = keys.filter_map(|key| self.0.get(&key)).flatten().collect();
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        for (line, calls) in &lines {
+            let sum = sums.entry(name_and_line(line).0).or_default();
+            *sum = sum.saturating_add(**calls);
+        }
+        let all = sums
+            .values()
+            .fold(0, |all: u64, calls| all.saturating_add(*calls));
+        let (name, calls) = sums.into_iter().max_by_key(|(_, calls)| *calls)?;
+        if name.is_empty() || calls < all / 2 {
+            return None;
+        }
+        let own = lines
+            .into_iter()
+            .filter(|(line, _)| name_and_line(line).0 == name);
+        let (line, _) = own.max_by_key(|(_, calls)| **calls)?;
+        Some(line.to_string())
     }
 }
 

@@ -7,6 +7,7 @@ use analysis::attribute::spent::{PartKind, Spent};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use model::LockCount;
+use model::runtime::name_and_line;
 use std::net::SocketAddr;
 
 /// `2.28 to 9.10`; empty if both ends look the same.
@@ -28,12 +29,14 @@ pub fn is_traced(time: &Spent) -> bool {
         .is_some_and(|whole_s| traced_s >= LEAST_TRACED * whole_s)
 }
 
-/// `load()`, or `load() (app.py)` for a function of an interpreted program.
+/// `load()`, or `load() (app.py)` for a function of an interpreted program, `load() (app.c:12)` for one whose line is known.
 pub fn function(name: &str) -> String {
     let script = name
         .strip_prefix("py::")
         .and_then(|name| name.split_once(':'));
-    match script {
+    let (bare, line) = name_and_line(name);
+    match script.or(line.map(|line| (bare, line))) {
+        Some(("<module>", file)) => file.to_string(),
         Some((name, file)) => {
             let file = file.rsplit('/').next().unwrap_or(file);
             format!("{name}() ({file})")
@@ -127,6 +130,7 @@ mod tests {
     #[test]
     fn a_function_of_a_script_has_its_file() {
         assert_eq!(function("load"), "load()");
+        assert_eq!(function("a::load (app.cc:12)"), "a::load() (app.cc:12)");
         assert_eq!(function("py::load:/srv/app/app.py"), "load() (app.py)");
     }
 

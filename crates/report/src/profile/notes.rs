@@ -71,7 +71,7 @@ fn sampled(profile: &Profile) -> Option<String> {
     let calls = profile.stacks.iter().map(|stack| stack.calls).sum::<u64>();
     let sampled = profile.stacks_sampled.filter(|sampled| *sampled < calls)?;
     Some(format!(
-        "Stacks were recorded for {} of {}; the others, from the same place and depth, are split in proportion.",
+        "Stacks were recorded for {} of {}; the others are split in proportion.",
         thousands(sampled as f64),
         counted(calls, "call")
     ))

@@ -30,6 +30,8 @@ pub struct Wanted {
     pub paths: bool,
     pub descriptors: bool,
     pub stacks: bool,
+    /// Stacks of some calls.
+    pub callers: bool,
     /// Only with times.
     pub slowest: bool,
     /// And by which functions. Only with times.

@@ -6,6 +6,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub const RING_BYTES: usize = 32 << 20;
 pub const MAPPED_BYTES: usize = 2048;
 pub const AUXV_WORDS: usize = 32;
+pub const SCRIPTS: usize = 12;
+const SCRIPT_BYTES: usize = 256;
+const LINES_BYTES: usize = 2048;
+pub const PYTHON_FIELDS: usize = 12;
 
 /// Kinds of events: `enum event_kind`.
 pub mod event {
@@ -13,6 +17,7 @@ pub mod event {
     pub const FORKED: u32 = 2;
     pub const STACK: u32 = 3;
     pub const EXECUTED: u32 = 4;
+    pub const SCRIPT: u32 = 5;
 }
 
 shared! {
@@ -75,6 +80,26 @@ shared! {
         lr: u64,
         vdso: u64,
         slow: u32,
-        unused: u32,
+        scripts: u32,
+        code: [u64; SCRIPTS],
+        instruction: [u64; SCRIPTS],
+    }
+
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Python "python" {
+        runtime: u64,
+        at: [u16; PYTHON_FIELDS],
+    }
+
+    #[derive(Debug, PartialEq, Eq)]
+    Script "script" {
+        event: Event,
+        code: u64,
+        first_line: u32,
+        states: u32,
+        length: u64,
+        file: [u8; SCRIPT_BYTES],
+        name: [u8; SCRIPT_BYTES],
+        lines: [u8; LINES_BYTES],
     }
 }

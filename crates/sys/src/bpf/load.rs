@@ -4,6 +4,7 @@
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
 use super::config::{Config, Numbers, Record, Scope, Wanted};
+use super::events::Python;
 use super::layout::{Globals, Live, Place, PolledKey, Settings, Window};
 use super::maps::continue_with;
 use super::object::{self, Object};
@@ -345,6 +346,11 @@ impl Programs {
         self.maps.polled.set(key, &descriptor)
     }
 
+    /// Its functions are in samples from then on.
+    pub fn set_python(&self, process: u32, python: &Python) -> Result<()> {
+        self.maps.pythons.set(&process, python)
+    }
+
     /// Because the program, or with perf any other, was already running on that CPU.
     fn missed(&self) -> Result<u64> {
         let misses = self
@@ -470,6 +476,7 @@ fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
         descriptors: config.details.descriptors.into(),
         stacks: match config.details {
             Wanted { stacks: true, .. } => 1,
+            Wanted { callers: true, .. } => 3,
             Wanted { waits, .. } => u8::from(waits) * 2,
         },
         slowest: config.details.slowest.into(),

@@ -28,7 +28,9 @@ pub use available::available;
 pub use btf::{Btf, TypeKind};
 pub use calibrate::{Calibration, Each, Kind, MANY, calibrate};
 pub use config::{Config, GroupBy, Numbers, Record, Scope, Wanted};
-pub use events::{Event, Executed, Forked, Mapped, MappedFile, Sample};
+pub use events::{
+    Event, Executed, Forked, Mapped, MappedFile, PYTHON_FIELDS, Python, Sample, Script,
+};
 pub use layout::{
     Counted, Globals, Key, Live, LockKey, LockWait, Name, ObjectKey, Place, PolledKey, RingKey,
     RingSum, Row, Rows, Section, Served, ServedKey, Slow, StackKey, WaitKey, WaitsOf,

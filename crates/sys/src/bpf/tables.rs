@@ -1,6 +1,7 @@
 //! The maps of the programs.
 
 use super::config::GroupBy;
+use super::events::Python;
 use super::events::RING_BYTES;
 use super::layout::{
     Counted, Details, DurationKey, Globals, GroupKey, Key, Live, LockKey, LockWait, Name,
@@ -32,6 +33,8 @@ pub struct Tables {
     /// Only programs read these.
     tasks: OwnedFd,
     samples: OwnedFd,
+    scripts: OwnedFd,
+    pub pythons: Map<u32, Python>,
     /// By process file descriptor.
     pub marks: Map<i32, u64>,
     pub calls: Map<Key, Counted>,
@@ -106,6 +109,8 @@ impl Tables {
             names: create(object, &names(object, settings)?)?,
             stack_counts: create(object, &sized(object, "stack_counts", sites)?)?,
             samples: unread(object, &sized(object, "samples", samplers)?)?,
+            scripts: unread(object, &defined(object, "scripts")?)?,
+            pythons: create(object, &defined(object, "pythons")?)?,
             events: Ring::create("events", ring_bytes)?,
             details: create(object, &sized(object, "details", cpus)?)?,
             places: create(object, &if_wanted(object, "places", settings.times > 0)?)?,
@@ -126,6 +131,7 @@ impl Tables {
                     "config" => self.settings.descriptor(),
                     "tasks" => self.tasks.as_raw_fd(),
                     "samples" => self.samples.as_raw_fd(),
+                    "scripts" => self.scripts.as_raw_fd(),
                     "next" => self.next.as_raw_fd(),
                     "connections" => self.connections.as_raw_fd(),
                     "ring_requests" => self.ring_requests.as_raw_fd(),
@@ -135,7 +141,7 @@ impl Tables {
         }
         Some(MapReference {
             descriptor: descriptor_of!(
-                windows marks calls durations groups usage started sections objects waits locks polled served rings ended_tasks names stack_counts events details places globals ended
+                windows marks calls durations groups usage started sections objects waits locks polled served rings ended_tasks names stack_counts events details places globals ended pythons
             ),
             value: matches!(name, "globals" | "config" | "ended"),
         })

@@ -7,7 +7,7 @@ use crate::mounts::Mounts;
 use crate::stacks::{Named, Stack, UNKNOWN};
 use crate::{Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
-use model::{ObjectCount, ObjectKind, Profile, SlowCall, StackCount};
+use model::{CallCount, ObjectCount, ObjectKind, Profile, SlowCall, StackCount};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -31,6 +31,7 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
         paths: more.paths,
         descriptors: more.descriptors,
         stacks: more.stacks,
+        callers: more.callers,
         slowest: slowest > 0,
         waits: more.waits && options.detail == Detail::Times,
     })
@@ -50,28 +51,86 @@ pub fn fill(decoder: &Decoder, more: More, sent: &Named, begun_ns: u64, into: &m
         }
     }
     if more.stacks {
-        stacks(decoder, sent, into);
+        stacks(sites(decoder, sent), decoder, into);
+        into.stacks_sampled = Some(sent.calls);
+        warn(decoder.raw, into);
+    } else if more.callers {
+        stacks(classes(decoder, sent, into), decoder, into);
+        into.stacks_sampled = Some(sent.calls);
     }
     into.slowest = slowest(decoder, more.slowest, sent, begun_ns);
 }
 
-/// Those of one site are divided among its stacks as the sample has them.
-fn stacks(decoder: &Decoder, sent: &Named, into: &mut Profile) {
-    let mut rows: BTreeMap<(String, String, Stack), Counted> = BTreeMap::new();
-    for (key, counted) in &decoder.raw.stack_counts {
-        let (process, call) = (decoder.process(&key.key), decoder.call(&key.key));
-        let found = sent
+/// Calls whose stacks are those of a sample, with weights.
+struct Sampled {
+    process: String,
+    call: String,
+    counted: Counted,
+    stacks: Vec<(Stack, u64)>,
+}
+
+fn sites(decoder: &Decoder, sent: &Named) -> Vec<Sampled> {
+    let counts = decoder.raw.stack_counts.iter();
+    let sampled = counts.map(|(key, counted)| Sampled {
+        process: decoder.process(&key.key),
+        call: decoder.call(&key.key),
+        counted: *counted,
+        stacks: sent
             .sites
             .get(key)
             .cloned()
-            .unwrap_or_else(|| vec![(vec![UNKNOWN.into()], 1)]);
-        let weights: Vec<u64> = found.iter().map(|(_, weight)| *weight).collect();
+            .unwrap_or_else(|| vec![(Stack::unknown(), 1)]),
+    });
+    sampled.collect()
+}
+
+/// Calls of processes of one name.
+fn classes(decoder: &Decoder, sent: &Named, profile: &Profile) -> Vec<Sampled> {
+    let mut stacks: BTreeMap<(String, String), Vec<(Stack, u64)>> = BTreeMap::new();
+    for (key, found) in sent.sites.iter().filter(|(key, _)| key.site == 0) {
+        let known = found.iter().filter(|(stack, _)| *stack != Stack::unknown());
+        let own = stacks.entry((decoder.process(&key.key), decoder.call(&key.key)));
+        own.or_default().extend(known.cloned());
+    }
+    let mut sampled = Vec::new();
+    for ((process, call), stacks) in stacks {
+        let groups = profile.groups.iter().filter(|group| group.name == process);
+        let counts = groups.flat_map(|group| &group.calls);
+        let count: CallCount = counts.filter(|count| count.call == call).sum();
+        let counted = Counted {
+            calls: count.calls,
+            on_cpu: count.on_cpu_ns.unwrap_or(0),
+            blocked: count.blocked_ns.unwrap_or(0),
+            woken: count.woken_ns.unwrap_or(0),
+            ..Counted::default()
+        };
+        sampled.push(Sampled {
+            process,
+            call,
+            counted,
+            stacks,
+        });
+    }
+    sampled
+}
+
+/// Divided as the sample has them.
+fn stacks(sampled: Vec<Sampled>, decoder: &Decoder, into: &mut Profile) {
+    let mut rows: BTreeMap<(String, String, Stack), Counted> = BTreeMap::new();
+    for Sampled {
+        process,
+        call,
+        counted,
+        stacks,
+    } in sampled
+    {
+        let weights: Vec<u64> = stacks.iter().map(|(_, weight)| *weight).collect();
         let calls = divided(counted.calls, &weights);
         let [on_cpu, blocked, woken] =
             [counted.on_cpu, counted.blocked, counted.woken].map(|total| divided(total, &calls));
-        for (at, (frames, _)) in found.into_iter().enumerate() {
+        for (at, (stack, _)) in stacks.into_iter().enumerate() {
             let sum = rows
-                .entry((process.clone(), call.clone(), frames))
+                .entry((process.clone(), call.clone(), stack))
                 .or_default();
             sum.calls += calls[at];
             sum.on_cpu += on_cpu[at];
@@ -81,10 +140,11 @@ fn stacks(decoder: &Decoder, sent: &Named, into: &mut Profile) {
     }
     let rows = rows
         .into_iter()
-        .map(|((process, call, frames), sum)| StackCount {
+        .map(|((process, call, stack), sum)| StackCount {
             process,
             call,
-            frames: texts(&frames),
+            frames: texts(&stack.frames),
+            function: stack.function.as_ref().map(ToString::to_string),
             calls: sum.calls,
             on_cpu_ns: decoder.timed(sum.on_cpu),
             blocked_ns: decoder.timed(sum.blocked),
@@ -93,8 +153,6 @@ fn stacks(decoder: &Decoder, sent: &Named, into: &mut Profile) {
     into.stacks = rows.filter(|stack| stack.calls > 0).collect();
     into.stacks
         .sort_by_key(|stack| std::cmp::Reverse(stack.calls));
-    into.stacks_sampled = Some(sent.calls);
-    warn(decoder.raw, into);
 }
 
 fn texts(frames: &[Arc<str>]) -> Vec<String> {
@@ -162,7 +220,7 @@ fn slowest(decoder: &Decoder, most: usize, sent: &Named, begun_ns: u64) -> Vec<S
             frames: sent
                 .slow
                 .get(&slow.stack)
-                .map_or_else(Vec::new, |frames| texts(frames)),
+                .map_or_else(Vec::new, |stack| texts(&stack.frames)),
         })
         .collect()
 }

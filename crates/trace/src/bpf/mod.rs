@@ -105,6 +105,7 @@ fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
         wanted.paths,
         wanted.descriptors,
         wanted.stacks,
+        wanted.callers,
         wanted.slowest,
         wanted.waits,
         scope != Scope::Command,
@@ -315,7 +316,7 @@ impl Bpf {
     }
 
     fn has_stacks(&self) -> bool {
-        self.more.stacks || self.config.details.waits
+        self.more.stacks || self.more.callers || self.config.details.waits
     }
 
     /// Whether there were any.
@@ -328,10 +329,15 @@ impl Bpf {
         }
         let are_new = !records.is_empty();
         if are_new {
-            self.reader.ask(move |stacks| {
+            let pythons = self.reader.ask(move |stacks| {
                 records.iter().for_each(|record| stacks.take(record));
                 stacks.forget();
+                stacks.pythons()
             });
+            for (pid, python) in pythons.unwrap_or_default() {
+                // Without it, functions of scripts have no names.
+                let _ = self.programs.set_python(pid, &python);
+            }
         }
         are_new
     }

@@ -4,6 +4,8 @@
 
 use super::budget::{Budget, Metered};
 use super::functions::Functions;
+use super::lines::Lines;
+use super::python;
 use gimli::{
     BaseAddresses, CallFrameInstruction, CieOrFde, EhFrame, EhFrameHdr, EndianSlice, LittleEndian,
     Operation, UnwindSection,
@@ -68,6 +70,8 @@ pub struct Image {
     budget: Rc<Budget>,
     file: RefCell<Option<File>>,
     functions: OnceCell<Functions>,
+    lines: OnceCell<Option<Lines>>,
+    python: OnceCell<Option<u64>>,
     entries: RefCell<HashMap<u64, Option<Entry>>>,
 }
 
@@ -171,13 +175,33 @@ impl Image {
     fn functions(&self) -> &Functions {
         self.functions.get_or_init(|| {
             let budget = &self.budget;
-            let own = self.file.take().map(|file| {
+            let file = self.file.borrow();
+            let own = file.as_ref().map(|file| {
                 let data = &ReadCache::new(file);
                 Functions::from_elf(Metered { data, budget })
             });
             own.unwrap_or_default()
                 .with_debug_file(&self.build_id, budget)
         })
+    }
+
+    /// The address of `_PyRuntime` in a Python, in the file's own numbering.
+    pub fn python(&self) -> Option<u64> {
+        *self.python.get_or_init(|| {
+            let (file, budget) = (self.file.borrow(), &self.budget);
+            let data = &ReadCache::new(file.as_ref()?);
+            python::runtime(Metered { data, budget })
+        })
+    }
+
+    /// `app.c:12`
+    pub fn line(&self, offset: u64) -> Option<String> {
+        let lines = self.lines.get_or_init(|| {
+            let (file, budget) = (self.file.borrow(), &self.budget);
+            let data = &ReadCache::new(file.as_ref()?);
+            Lines::from_elf(Metered { data, budget })
+        });
+        lines.as_ref()?.at(self.address(offset)?)
     }
 
     pub fn entry(&self, address: u64) -> Option<Entry> {

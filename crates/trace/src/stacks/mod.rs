@@ -5,8 +5,10 @@ mod budget;
 mod files;
 mod functions;
 pub mod image;
+mod lines;
 mod perf_map;
 mod process;
+mod python;
 mod reader;
 
 pub use reader::Reader;
@@ -27,7 +29,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use sys::bpf::events::event;
 use sys::bpf::layout::gate;
-use sys::bpf::{Event, Executed, Forked, Live, Mapped, Sample, StackKey};
+use sys::bpf::{Event, Executed, Forked, Live, Mapped, Python, Sample, Script, StackKey};
 use sys::step::{self, parse_mapping};
 use zerocopy::FromBytes;
 
@@ -45,6 +47,9 @@ enum Frame {
     Unknown,
 }
 
+/// Frames, and the function of a script that they execute.
+type Calls = (Box<[Frame]>, Option<Arc<str>>);
+
 #[derive(Default)]
 pub struct Stacks {
     processes: HashMap<u32, Process>,
@@ -54,10 +59,16 @@ pub struct Stacks {
     numbers: HashMap<*const Image, u32>,
     compilers: Vec<(perf_map::MapLocation, OnceCell<Functions>)>,
     /// Frames run from the function that made the call outwards.
-    all: IndexSet<Box<[Frame]>>,
+    all: IndexSet<Calls>,
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
     slow: HashMap<u32, usize>,
     calls: u64,
+    /// Those that execute Python, and where code of it has its instructions.
+    pythons: HashMap<u32, u64>,
+    /// That were found since they were asked for.
+    found: Vec<(u32, Python)>,
+    /// By process and address.
+    scripts: HashMap<(u32, u64), python::Function>,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
     names: RefCell<HashMap<Frame, Arc<str>>>,
     /// Of those that were living last, twice as many may come before it is looked which have ended.
@@ -85,9 +96,23 @@ fn sample(live: &Live) -> Sample {
     }
 }
 
-pub type Stack = Vec<Arc<str>>;
-
 /// The outermost function first.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stack {
+    pub frames: Vec<Arc<str>>,
+    /// The innermost that is neither of the C library nor of a runtime, and the line of its call.
+    pub function: Option<Arc<str>>,
+}
+
+impl Stack {
+    pub fn unknown() -> Stack {
+        Stack {
+            frames: vec![UNKNOWN.into()],
+            function: None,
+        }
+    }
+}
+
 #[derive(Default)]
 pub struct Named {
     /// With the number of sampled calls that each stack represents.
@@ -111,7 +136,9 @@ impl Stacks {
                 return;
             };
             let frames = budget.timed(|| self.walked(sample, stack));
-            self.count(sample, frames.unwrap_or_else(|| [Frame::Unknown].into()));
+            let frames = frames.unwrap_or_else(|| [Frame::Unknown].into());
+            self.count(sample, (frames, self.script(sample)));
+            self.look_for_python(head.process);
             return;
         }
         budget.timed(|| match head.kind {
@@ -124,8 +151,59 @@ impl Stacks {
             event::FORKED => Forked::ref_from_bytes(record)
                 .map(|it| self.forked(it))
                 .ok(),
+            event::SCRIPT => Script::ref_from_bytes(record)
+                .map(|it| self.scripted(it))
+                .ok(),
             _ => None,
         });
+        if matches!(head.kind, event::MAPPED | event::EXECUTED) {
+            self.look_for_python(head.process);
+        }
+    }
+
+    /// Processes that were found to execute Python since the last call.
+    pub fn pythons(&mut self) -> Vec<(u32, Python)> {
+        std::mem::take(&mut self.found)
+    }
+
+    fn look_for_python(&mut self, pid: u32) {
+        let process = self.processes.get(&pid);
+        let mut mappings = process.iter().flat_map(|process| process.mappings.iter());
+        let found = mappings.find_map(|mapping| {
+            let version = python::version(&mapping.image.name)?;
+            let moved = mapping
+                .start
+                .checked_sub(mapping.image.address(mapping.offset)?)?;
+            let runtime = mapping.image.python()?.checked_add(moved)?;
+            let at = version.at;
+            Some((version, Python { runtime, at }))
+        });
+        if let Some((version, python)) = found
+            && self.pythons.insert(pid, version.instructions).is_none()
+        {
+            self.found.push((pid, python));
+        }
+    }
+
+    fn scripted(&mut self, script: &Script) {
+        let function = python::Function::new(script);
+        let key = (script.event.process, script.code);
+        self.scripts
+            .extend(function.map(|function| (key, function)));
+    }
+
+    /// The innermost function outside of the language's own library.
+    fn script(&self, sample: &Sample) -> Option<Arc<str>> {
+        let pid = sample.event.process;
+        let instructions = self.pythons.get(&pid)?;
+        let codes = sample.code.iter().zip(&sample.instruction);
+        for (code, instruction) in codes.take(sample.scripts as usize) {
+            let function = self.scripts.get(&(pid, *code))?;
+            if !function.is_library {
+                return function.at(instruction.checked_sub(code + instructions)?);
+            }
+        }
+        None
     }
 
     /// All events must have been taken.
@@ -179,6 +257,7 @@ impl Stacks {
             }
         }
         self.processes.insert(pid, process);
+        self.pythons.remove(&pid);
     }
 
     /// Or a process has begun a thread: it may end before its first stack is read.
@@ -200,6 +279,9 @@ impl Stacks {
             ..parent
         };
         self.processes.insert(forked.event.process, child);
+        let python = self.pythons.get(&forked.parent).copied();
+        self.pythons
+            .extend(python.map(|python| (forked.event.process, python)));
     }
 
     fn walked(&mut self, sample: &Sample, stack: &[u8]) -> Box<[Frame]> {
@@ -233,8 +315,8 @@ impl Stacks {
             .collect()
     }
 
-    fn count(&mut self, sample: &Sample, frames: Box<[Frame]>) {
-        let (number, _) = self.all.insert_full(frames);
+    fn count(&mut self, sample: &Sample, calls: Calls) {
+        let (number, _) = self.all.insert_full(calls);
         if sample.weight > 0 {
             self.calls += 1;
             let stacks = self.sites.entry(sample.key).or_default();
@@ -307,13 +389,15 @@ impl Stacks {
     fn functions(&self) -> HashMap<StackKey, Arc<str>> {
         let most = self.sites.iter().filter_map(|(key, stacks)| {
             let (number, _) = stacks.iter().max_by_key(|(_, weight)| **weight)?;
-            Some((*key, self.own_function(self.all.get_index(*number)?)?))
+            let (frames, script) = self.all.get_index(*number)?;
+            let own = || Some(self.own_function(frames)?.1);
+            Some((*key, script.clone().or_else(own)?))
         });
         most.collect()
     }
 
-    fn own_function(&self, frames: &[Frame]) -> Option<Arc<str>> {
-        let named = frames.iter().map(|frame| (frame, self.name(*frame)));
+    fn own_function(&self, frames: &[Frame]) -> Option<(Frame, Arc<str>)> {
+        let named = frames.iter().map(|frame| (*frame, self.name(*frame)));
         let mut own = named.filter(|(frame, name)| {
             let image = match frame {
                 Frame::In { image, .. } => self.images.get(*image as usize),
@@ -321,7 +405,20 @@ impl Stacks {
             };
             !is_runtime(name) && !image.is_some_and(|image| is_library(&image.name))
         });
-        own.next().map(|(_, name)| name)
+        own.next()
+    }
+
+    /// With the line, if the file has it.
+    fn own_line(&self, frames: &[Frame]) -> Option<Arc<str>> {
+        let (frame, name) = self.own_function(frames)?;
+        let line = match frame {
+            Frame::In { image, offset } => {
+                let image = self.images.get(image as usize)?;
+                self.files.budget.timed(|| image.line(offset)).flatten()
+            }
+            Frame::Compiled { .. } | Frame::Unknown => None,
+        };
+        Some(line.map_or(name.clone(), |line| format!("{name} ({line})").into()))
     }
 
     /// The functions in which threads are in a call, as the memory of their stacks has it now.
@@ -332,7 +429,8 @@ impl Stacks {
             let read = memory.read_at(&mut stack, live.sp).ok()?;
             let sample = sample(live);
             let frames = self.walked(&sample, &stack[..read]);
-            Some((live.pid, self.own_function(&frames)?))
+            let (_, name) = self.own_function(&frames)?;
+            Some((live.pid, name))
         });
         found.collect()
     }
@@ -343,11 +441,17 @@ impl Stacks {
     }
 
     fn stack(&self, number: usize) -> Stack {
-        let frames = self.all.get_index(number).into_iter().flatten().rev();
-        let mut names: Stack = frames.map(|frame| self.name(*frame)).collect();
+        let Some((all, script)) = self.all.get_index(number) else {
+            return Stack::unknown();
+        };
+        let frames = all.iter().rev();
+        let mut frames: Vec<Arc<str>> = frames.map(|frame| self.name(*frame)).collect();
         // Unknown ones in a row are one.
-        names.dedup_by(|a, b| **a == *UNKNOWN && a == b);
-        names
+        frames.dedup_by(|a, b| **a == *UNKNOWN && a == b);
+        Stack {
+            frames,
+            function: script.clone().or_else(|| self.own_line(all)),
+        }
     }
 
     fn name(&self, frame: Frame) -> Arc<str> {

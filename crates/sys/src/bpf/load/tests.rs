@@ -42,11 +42,13 @@ fn the_verifier_takes_every_variant() {
         paths: true,
         descriptors: true,
         stacks: true,
+        callers: false,
         slowest: true,
         waits: true,
     };
     let waits = Wanted {
         waits: true,
+        callers: true,
         ..Wanted::default()
     };
     let (old, new) = ((5, 14), PREEMPTIBLE);

@@ -1,0 +1,167 @@
+//! Functions of Python: where an interpreter has what it executes (`bpf/python.h`), and which line an instruction belongs to.
+
+use object::elf::{FileHeader64, SHT_DYNSYM};
+use object::read::elf::{FileHeader, Sym};
+use object::{Endianness, ReadRef};
+use std::sync::Arc;
+use sys::bpf::{PYTHON_FIELDS, Script};
+
+/// Offsets as `enum python_field` has them, from pycore_runtime.h, pycore_interp.h, cpython/pystate.h and pycore_frame.h; and of the
+/// instructions in PyCodeObject.
+pub struct Version {
+    name: &'static str,
+    pub at: [u16; PYTHON_FIELDS],
+    pub instructions: u64,
+}
+
+static VERSIONS: [Version; 3] = [
+    Version {
+        name: "3.11",
+        at: [40, 16, 8, 160, 56, 8, 48, 32, 56, 72, 48, 0],
+        instructions: 184,
+    },
+    Version {
+        name: "3.12",
+        at: [40, 72, 8, 144, 56, 0, 8, 0, 56, 68, 40, 0],
+        instructions: 192,
+    },
+    Version {
+        name: "3.13",
+        at: [632, 7344, 8, 160, 0, 72, 8, 0, 56, 68, 40, 0],
+        instructions: 200,
+    },
+];
+
+/// Of a program or library: `python3.11`, `libpython3.12.so.1.0`.
+pub fn version(file: &str) -> Option<&'static Version> {
+    let name = file.strip_prefix("lib").unwrap_or(file);
+    let name = name.strip_prefix("python")?;
+    let name = name.split_once(".so").map_or(name, |(name, _)| name);
+    VERSIONS.iter().find(|version| version.name == name)
+}
+
+/// The address of `_PyRuntime`.
+pub fn runtime<'a, R: ReadRef<'a>>(data: R) -> Option<u64> {
+    let header = FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, data).ok()?;
+    let symbols = sections.symbols(endian, data, SHT_DYNSYM).ok()?;
+    let mut all = symbols.iter();
+    let own = all.find(|own| own.name(endian, symbols.strings()) == Ok(b"_PyRuntime"));
+    own.map(|own| own.st_value(endian)).filter(|at| *at > 0)
+}
+
+/// A function of a script.
+pub struct Function {
+    name: Arc<str>,
+    file: Arc<str>,
+    first_line: i64,
+    lines: Vec<u8>,
+    pub is_library: bool,
+}
+
+/// In the state of a text, from bit 0: interned (2), kind (3), compact, ASCII.
+const ASCII: u32 = 1 << 6;
+
+impl Function {
+    pub fn new(script: &Script) -> Option<Function> {
+        fn text(bytes: &[u8]) -> Option<&str> {
+            std::str::from_utf8(bytes.split(|byte| *byte == 0).next()?).ok()
+        }
+
+        let path = text(&script.file)?;
+        let is_library = path.starts_with('<') && path != "<string>"
+            || path.contains("/lib/python3.") && !path.contains("-packages/");
+        if script.states & ASCII == 0 {
+            return None;
+        }
+        Some(Function {
+            name: text(&script.name)?.into(),
+            file: path.rsplit('/').next()?.into(),
+            first_line: script.first_line.into(),
+            lines: script.lines.get(..script.length as usize)?.to_vec(),
+            is_library,
+        })
+    }
+
+    /// `load (app.py:12)`: at so many bytes of instructions.
+    pub fn at(&self, bytes: u64) -> Option<Arc<str>> {
+        let (name, file) = (&self.name, &self.file);
+        let line = line(self.first_line, &self.lines, bytes / 2)?;
+        Some(format!("{name} ({file}:{line})").into())
+    }
+}
+
+/// By a table of locations (CPython, Objects/locations.md): each entry has a kind, a number of units, and what its kind needs.
+fn line(first: i64, table: &[u8], unit: u64) -> Option<i64> {
+    let mut bytes = table.iter().copied();
+    let (mut line, mut end) = (first, 0);
+    loop {
+        let head = bytes.next()?;
+        let kind = head >> 3 & 15;
+        end += u64::from(head & 7) + 1;
+        match kind {
+            0..=9 => drop(bytes.next()?),
+            10..=12 => {
+                line += i64::from(kind - 10);
+                bytes.nth(1)?;
+            }
+            13 => line += signed(&mut bytes)?,
+            14 => {
+                line += signed(&mut bytes)?;
+                for _ in 0..3 {
+                    number(&mut bytes)?;
+                }
+            }
+            _ => {}
+        }
+        if unit < end {
+            return if kind == 15 { None } else { Some(line) };
+        }
+    }
+}
+
+/// Six bits of each byte, the lowest first, while the seventh is set.
+fn number(bytes: &mut impl Iterator<Item = u8>) -> Option<i64> {
+    let mut number = 0;
+    for shift in (0..60).step_by(6) {
+        let byte = bytes.next()?;
+        number |= i64::from(byte & 63) << shift;
+        if byte & 64 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn signed(bytes: &mut impl Iterator<Item = u8>) -> Option<i64> {
+    let number = number(bytes)?;
+    let half = number >> 1;
+    Some(if number & 1 == 0 { half } else { -half })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_those_of_the_table_of_locations() {
+        // Of one unit each: line 7, 9 (by a number), none, 8 in the long form.
+        let table = [0x80, 8, 0xe8, 4, 0xf8, 0xf0, 3, 0, 1, 1];
+        let lines = [0, 1, 2, 3, 4].map(|unit| line(7, &table, unit));
+        assert_eq!(lines, [Some(7), Some(9), None, Some(8), None]);
+    }
+
+    #[test]
+    fn a_version_is_that_of_the_program_or_library() {
+        let names = [
+            "python3.11",
+            "libpython3.13.so.1.0",
+            "python3.13t",
+            "python3",
+            "libc.so.6",
+        ];
+        let found = names.map(|name| Some(version(name)?.name));
+        assert_eq!(found, [Some("3.11"), Some("3.13"), None, None, None]);
+    }
+}
