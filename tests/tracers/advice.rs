@@ -178,6 +178,19 @@ fn what_is_repeated_is_a_fault_unless_there_is_a_reason() {
         ("same-answer", vec![calls("getpid")], vec![]),
         (
             "same-answer",
+            vec![calls("epoll_ctl")],
+            vec![vec![call("socketpair", n / 2, 900)]],
+        ),
+        (
+            "same-answer",
+            vec![
+                operation("TIOCGWINSZ", calls("ioctl")),
+                call("openat", 1, 9),
+            ],
+            vec![vec![operation("TIOCSWINSZ", call("ioctl", n, 900))]],
+        ),
+        (
+            "same-answer",
             vec![many("fcntl", "getfl", n, 90_000), call("openat", 1, 1)],
             vec![vec![call("openat", n, 900)]],
         ),

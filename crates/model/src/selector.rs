@@ -173,6 +173,7 @@ const IOCTL: &[(u32, &str)] = &[
     (0x5402, "TCSETS"),
     (0x5403, "TCSETSW"),
     (0x5413, "TIOCGWINSZ"),
+    (0x5414, "TIOCSWINSZ"),
     (0x541b, "FIONREAD"),
     (0x5421, "FIONBIO"),
     (0x5450, "FIONCLEX"),

@@ -67,7 +67,7 @@ static WAITERS: Remedy = Remedy::new(
     "count the waiters, and wake only if there are any",
 );
 
-const NEW: &str = "socket accept accept4 pipe pipe2 dup dup2 dup3 connect bind listen";
+const NEW: &str = "socket socketpair accept accept4 pipe pipe2 dup dup2 dup3 connect bind listen";
 const CHILDREN: &str = "fork vfork clone clone3 exit exit_group execve";
 
 /// Clocks of CPU time always take a call (vdso(7)).
@@ -94,7 +94,7 @@ const QUESTIONS: &[Question] = &[
     ),
     question(
         "ioctl/TCGETS ioctl/TIOCGWINSZ ioctl/FIONBIO ioctl/FIONCLEX ioctl/FIOCLEX",
-        &[OPENS, NEW],
+        &[OPENS, NEW, "ioctl/TIOCSWINSZ"],
     ),
     question("epoll_ctl", &[NEW, NEW, NEW, NEW]),
     question(
