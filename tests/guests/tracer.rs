@@ -25,8 +25,10 @@ fn verifiers_of_other_kernels_take_the_programs() {
     .map(|command| format!("SYSCOST {command} -- true"));
     let directory = tempfile::tempdir().unwrap();
     let gathered = needs!(gathered(directory.path(), &traced.join(" && ")));
+    // The oldest refuses most.
+    let series = one_of_each_kind(&["6.1", "6.12", "7.3"], &["6.1", "7.3"]);
     std::thread::scope(|scope| {
-        for series in ["6.1", "6.12", "7.3"] {
+        for series in series {
             let name = needs!(emulated_kernel_of(series, "x86_64"));
             let files = command_files(&gathered);
             scope.spawn(move || {
