@@ -186,6 +186,10 @@ fn a_command_that_changes_nothing_runs_where_it_is() {
         told.contains("changes files (file)") && shown.contains("failed in"),
         "all had a copy without it: {told}{shown}"
     );
+    if is_left_to_heavy("a directory that is too large for tmpfs") {
+        assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+        return;
+    }
     fs::write(work.join("file"), "old\n").unwrap();
     fs::File::create(work.join("large"))
         .unwrap()

@@ -220,8 +220,8 @@ fn priced(profile: &Profile) -> Option<String> {
     if profile.tracer.priced_by.is_empty() {
         return None;
     }
-    Some("Times of calls are their number x what such a call cost here after the run, as ptrace stops hide them; as root, eBPF measures \
-         them."
+    Some("Times of calls are their number x what such a call cost here after the run: ptrace stops hide them, and slow down user mode. As \
+         root, eBPF measures them."
         .to_string())
 }
 
