@@ -778,6 +778,18 @@ fn threads_that_a_connection_wakes_all_of_are_a_herd() {
     );
 }
 
+/// Under ptrace the waits for a CPU of all threads are added up: more than the wall time.
+#[test]
+fn many_threads_that_wait_for_a_cpu_leave_the_wall_time_as_it_is() {
+    let mut profile = profile(vec![many("getppid", "", 1000, 1000)]);
+    profile.usage.threads = Some(8);
+    profile.usage.concurrency = None;
+    let alone = found(&profile);
+    profile.usage.waiting_ns = Some(7_000_000_000);
+    assert_eq!(found(&profile), alone);
+    assert_eq!(alone, [], "1 ms of a second");
+}
+
 #[test]
 fn what_does_not_matter_is_left_out() {
     let mut long = profile(vec![

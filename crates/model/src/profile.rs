@@ -160,7 +160,7 @@ pub struct TracerFacts {
     /// `added_per_call_ns` is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added_total_ns: Option<u64>,
-    /// What stops add to the CPU time of a stopped thread per call, in nanoseconds (ptrace).
+    /// CPU time that the stops of one call add to its thread, in nanoseconds (ptrace).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added_cpu_per_call_ns: Option<f64>,
     /// Operations that priced the calls, where stops hide their times (ptrace): `on_cpu_ns` is calls x the operations' costs, measured on the

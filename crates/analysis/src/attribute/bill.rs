@@ -30,7 +30,7 @@ pub struct Bill {
     pub most_s: f64,
 }
 
-/// What to measure for the bill of a program, at the defaults of all parameters: more cases leave too few rounds.
+/// The operations that the bill of a program needs, at the defaults of all parameters: with more cases there are too few rounds.
 pub fn pricing(profile: &Profile) -> Pricing {
     let is_charged = |call: &str| !has(CREATION, bare_name(call));
     Pricing {

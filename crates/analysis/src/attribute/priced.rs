@@ -22,7 +22,7 @@ const FEWEST_FAULTS: u64 = 1000;
 /// subtracted from user time.
 const TICKED_USER: f64 = 0.05;
 
-/// What to measure to price a program's calls.
+/// Operations that price a program's calls, to be measured.
 #[derive(Debug, Default, PartialEq)]
 pub struct Pricing {
     /// With those whose costs are subtracted.
@@ -123,7 +123,7 @@ pub fn needs_prices(profile: &Profile) -> bool {
         && profile.tracer.priced_by.is_empty()
 }
 
-/// What to measure for [`price`].
+/// The operations and parameters that [`price`] needs.
 pub fn pricing(profile: &Profile) -> Pricing {
     let mut pricing = Pricing::new(profile, MOST_OPERATIONS, |_| true);
     if profile.usage.minor_faults > Some(FEWEST_FAULTS) && !pricing.operations.contains(&FAULT) {

@@ -14,7 +14,7 @@ pub fn charge(parts: &mut Vec<Part>, profile: &Profile) {
     };
     let mut hidden: Vec<Part> = parts.extract_if(.., |part| hides(part.kind)).collect();
     let hidden_s: f64 = hidden.iter().map(Part::seconds).sum();
-    // Where calls are priced, nothing else is left in the kernel.
+    // Priced calls and page faults are parts already: all that is left is stops.
     let (stops_s, doubt_s) = if profile.tracer.priced_by.is_empty() {
         (stops_s, doubt_s)
     } else {

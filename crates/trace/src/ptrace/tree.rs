@@ -165,13 +165,8 @@ impl Tree {
         if !self.counting {
             return;
         }
-        let (text, position) = match known.drives {
-            Some(Drives::Path { argument }) => (
-                read_text(tid, call.arguments[usize::from(argument)]),
-                argument,
-            ),
-            _ => (None, 0),
-        };
+        let text = path_argument(known.drives)
+            .and_then(|at| read_text(tid, call.arguments[usize::from(at)]));
         if let Some(marker) = text.as_deref().and_then(Marker::of)
             && !known.name.starts_with("execve")
         {
@@ -179,11 +174,10 @@ impl Tree {
         }
         let thread = (task.process, tid);
         let (node, alone) = (task.node, process.threads == 1);
-        let path = match &text {
-            Some(text) if self.paths && !text.is_empty() => {
-                let arguments = (&call.arguments, position);
-                let objects = &mut self.tally.objects;
-                objects.path(thread, &known.name, text, arguments)
+        let objects = &mut self.tally.objects;
+        let path = match (&text, path_argument(known.drives)) {
+            (Some(text), Some(at)) if self.paths && !text.is_empty() => {
+                objects.path(thread, &known.name, text, (&call.arguments, at))
             }
             _ => None,
         };
@@ -198,7 +192,7 @@ impl Tree {
         let selected = known.selector.map(|selector| {
             call.arguments[usize::from(selector.argument)] as u32 & selector.mask()
         });
-        let mut inside = Inside {
+        let inside = Inside {
             path,
             key: Key {
                 process: node,
@@ -208,17 +202,19 @@ impl Tree {
                 selected,
             },
             argument: call.arguments[0] as i32,
-            entry: None,
+            // At the very end of the entry stop, so that the tracer's work is not part of the call.
+            entry: stops.and_then(|stops| self.stop_now(tid, stops)),
             alone,
         };
-        // At the very end of the entry stop, so that the tracer's work is not part of the call.
-        if let Some((stops, time)) = stops.and_then(|stops| Some((stops, self.thread_time(tid)?))) {
-            let at = Instant::now();
-            inside.entry = Some(Stop { at, time, stops });
-        }
         if let Some(task) = self.tasks.get_mut(&tid) {
             task.inside = Some(inside);
         }
+    }
+
+    fn stop_now(&mut self, tid: i32, stops: u64) -> Option<Stop> {
+        let time = self.thread_time(tid)?;
+        let at = Instant::now();
+        Some(Stop { at, time, stops })
     }
 
     fn forget_descriptors(&mut self) {
@@ -448,6 +444,14 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     }
     if !nix::unistd::geteuid().is_root() && gains_privileges(pid) {
         note(format!("{program} {LOST_PRIVILEGE}"));
+    }
+}
+
+/// Which argument of such a call is a path.
+fn path_argument(drives: Option<Drives>) -> Option<u8> {
+    match drives {
+        Some(Drives::Path { argument }) => Some(argument),
+        _ => None,
     }
 }
 

@@ -31,7 +31,7 @@ mod workload;
 
 pub use found::{Advice, PathUse, Time};
 
-use super::spent::Spent;
+use super::spent::{PartKind, Spent};
 use super::stops;
 use caller::{Caller, Rule, is_one_of, s};
 use model::Profile;
@@ -67,11 +67,10 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
         [usage.user_ns, usage.system_ns].into_iter().flatten(),
     ));
     // Not the time in which the machine ran other programs.
-    let states = usage.concurrency.as_ref();
-    let elsewhere_ns = states.map_or(usage.waiting_ns.unwrap_or(0), |told| told.waiting_ns);
+    let elsewhere_s = time.seconds_of(PartKind::WaitingForCpu);
     let wall_s = usage
         .wall_ns
-        .map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));
+        .map_or(cpu_s, |wall_ns| (s(wall_ns) - elsewhere_s).max(0.0));
     let all_calls = profile.all_calls().calls as f64;
     let bare_s = all_calls * null_call_ns.unwrap_or(0.0) / 1e9;
     let traced_s = time.whole_s().zip(time.untraced_s(bare_s));
