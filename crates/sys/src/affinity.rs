@@ -37,6 +37,11 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// Chooses a CPU to measure on and moves this process to the others. Pins nothing if the system has no CPU affinity
+    /// (ENOSYS, as in some sandboxes).
+    ///
+    /// # Errors
+    /// `wanted` is a CPU that this process may not use.
     pub fn choose(wanted: Wanted) -> Result<Placement> {
         let allowed = match allowed() {
             Err(Errno::ENOSYS) => {
@@ -60,6 +65,7 @@ impl Placement {
         self.on(&Vec::from_iter(self.measuring), work)
     }
 
+    /// Runs `work` on the measuring CPU and the driver's: for probes that place their own threads.
     pub fn on_all_cpus<T>(&self, work: impl FnOnce() -> T) -> T {
         self.on(
             &[Vec::from_iter(self.measuring), self.driver.clone()].concat(),
@@ -109,21 +115,26 @@ fn take(taken: &mut BTreeMap<u32, usize>, cpus: &[u32]) -> Option<u32> {
     Some(cpu)
 }
 
-/// Why a CPU is no longer available; the kernel silently moves tasks away from it.
+/// Why a CPU is no longer available, or `None` if it is. The kernel moves tasks away from such a CPU without an error.
 pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
-    let lacks = |path: &str| sources.cpus(path).is_some_and(|cpus| !cpus.contains(&cpu));
-    if lacks("sys/devices/system/cpu/online") {
+    fn lacks(sources: &Sources, path: &str, cpu: u32) -> bool {
+        sources.cpus(path).is_some_and(|cpus| !cpus.contains(&cpu))
+    }
+
+    if lacks(sources, "sys/devices/system/cpu/online", cpu) {
         return Some("went offline");
     }
     let groups = cgroup::directories(sources, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
-    let taken = groups
-        .iter()
-        .any(|group| files.iter().any(|file| lacks(&format!("{group}/{file}"))));
-    taken.then_some("left the control group's CPUs")
+    let is_taken = groups.iter().any(|group| {
+        files
+            .iter()
+            .any(|file| lacks(sources, &format!("{group}/{file}"), cpu))
+    });
+    is_taken.then_some("left the control group's CPUs")
 }
 
-/// `None` if the process has ended.
+/// Whether a process may run on `cpu` alone; `None` if the process has ended.
 pub fn is_pinned(process: u32, cpu: u32) -> Option<bool> {
     let process = Pid::from_raw(i32::try_from(process).ok()?);
     let set = sched_getaffinity(process).ok()?;
@@ -269,7 +280,7 @@ mod tests {
             ("proc/self/cgroup", "3:cpuset:/x\n"),
             ("sys/fs/cgroup/cpuset/x/cpuset.effective_cpus", "0\n"),
         ];
-        // What cannot be seen is not reported.
+        // Without the files, every CPU counts as available.
         for (files, cpu, expected) in [
             (&offline[..], 1, Some("went offline")),
             (&offline, 2, None),

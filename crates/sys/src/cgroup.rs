@@ -3,6 +3,8 @@
 
 use super::Sources;
 
+/// The directories of this process's group with that controller, such as `cpu`, and of its ancestors up to the mount, in
+/// both versions' places; most of them need not exist.
 pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
     sources
         .text("proc/self/cgroup")
@@ -12,7 +14,7 @@ pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
         .collect()
 }
 
-/// Those of `0::/a/b` (version 2) or `4:cpu,cpuacct:/a/b` (version 1).
+/// The directories for a line such as `0::/a/b` (version 2) or `4:cpu,cpuacct:/a/b` (version 1).
 fn of_line(line: &str, controller: &str) -> Vec<String> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {

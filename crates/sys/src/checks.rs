@@ -1,4 +1,4 @@
-//! Checks what is permitted and installed, by trying it if that is harmless. `measure::doctor` says what the results mean.
+//! Checks what is permitted and installed, by trying it if that is harmless. `measure::doctor` explains the results.
 
 use super::counters::{Offer, offer};
 use super::host::StealClock;
@@ -14,7 +14,7 @@ pub mod quota;
 
 pub struct Checks {
     pub ptrace_allowed: Result<(), String>,
-    /// Of what every system has, but a bare root.
+    /// Files that every system has except a bare root.
     pub missing: Vec<&'static str>,
     /// Yama's, 0 to 3.
     pub ptrace_scope: Option<u8>,
@@ -24,7 +24,7 @@ pub struct Checks {
     pub cc: Option<String>,
     pub cpu_quota: Option<f64>,
     pub steal_since_boot_percent: Option<f64>,
-    /// How often cores slowed down because of heat since the machine started; `None` where that is not counted.
+    /// How often cores slowed down because of heat since the machine started; `None` if that is not counted.
     pub heat_throttles: Option<u64>,
     /// The clock frequency that a virtual machine is given, which is not the one it runs at.
     pub nominal_mhz: Option<f64>,
@@ -33,6 +33,7 @@ pub struct Checks {
 const EVERYWHERE: [&str; 3] = ["/proc/self", "/dev/null", "/dev/zero"];
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
 
+/// Tries everything once, in tens of milliseconds; starts a child to trace and each compiler to ask for its version.
 pub fn checks(sources: &Sources) -> Checks {
     Checks {
         ptrace_allowed: try_ptrace(),
@@ -66,7 +67,7 @@ fn heat_throttles(sources: &Sources) -> Option<u64> {
 
 /// The same thread starts, traces and reaps a child that does nothing, as ptrace requires.
 fn try_ptrace() -> Result<(), String> {
-    // It waits for input that never comes.
+    // It waits for input that never comes, and needs no signal to be there when it is seized.
     let child = private::asking("cat")
         .stdout(Stdio::null())
         .stderr(Stdio::null())

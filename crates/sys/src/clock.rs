@@ -6,19 +6,21 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// `EINVAL` if the process has ended. The CPU clock of its threads can be read only through files: see `ThreadClock`.
+/// The CPU time of a process with all its threads, in nanoseconds; `EINVAL` if it has ended. The kernel lets only the process itself
+/// read the clock of a single thread; `ThreadClock` reads a file instead.
 pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     // A process's CPU clock as in clock_getcpuclockid(3): the inverted PID, and 2 for scheduler time.
     let clock = ClockId::from_raw((!pid << 3) | 2);
     now_ns(clock)
 }
 
+/// The time of a clock in nanoseconds since its epoch, which must not be before it.
 pub fn now_ns(clock: ClockId) -> Result<u64, Errno> {
     let time = clock_gettime(clock)?;
     Ok(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// By the wall clock; 0 if it is before 1970.
+/// The time by the wall clock; 0 if that is before 1970.
 pub fn since_1970() -> Duration {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -46,17 +48,18 @@ impl ThreadClock {
             .map(ThreadClock)
     }
 
+    /// The present values; `None` if the thread has ended.
     pub fn read(&self) -> Option<ThreadTime> {
         let mut text = [0u8; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;
         let mut numbers = std::str::from_utf8(&text[..length])
             .ok()?
-            .split_ascii_whitespace();
-        let mut next = || numbers.next()?.parse().ok();
+            .split_ascii_whitespace()
+            .map_while(|word| word.parse().ok());
         Some(ThreadTime {
-            cpu_ns: next()?,
-            waiting_ns: next()?,
-            turns: next()?,
+            cpu_ns: numbers.next()?,
+            waiting_ns: numbers.next()?,
+            turns: numbers.next()?,
         })
     }
 }

@@ -17,22 +17,23 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 /// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
 const WITH_TIMES: u64 = 1 | 2;
 
-/// With the reason why an event cannot be counted.
+/// All events, each with the reason if it cannot be counted.
 pub type Offer = Vec<(&'static Event, Result<(), String>)>;
 
-/// What this user may count, found out by opening each event on this process for a moment.
+/// The events that this user may count, by opening each one on this process for a moment.
 pub fn offer(sources: &Sources) -> Offer {
     fn tried(event: &Event) -> Result<(), Errno> {
         open(&attributes(event), 0, NO_GROUP).map(drop)
     }
 
-    let paranoid = || {
-        sources
-            .text("proc/sys/kernel/perf_event_paranoid")
-            .unwrap_or_else(|| "unknown".to_string())
-    };
-    let reason = |errno| {
-        match errno {
+    EVENTS
+        .iter()
+        .map(|event| (event, tried(event).map_err(|errno| reason(sources, errno))))
+        .collect()
+}
+
+fn reason(sources: &Sources, errno: Errno) -> String {
+    match errno {
         Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENODEV | Errno::ENXIO => {
             "this machine does not offer it (a virtual machine does only if the hypervisor passes counters on)"
                 .to_string()
@@ -40,15 +41,12 @@ pub fn offer(sources: &Sources) -> Offer {
         Errno::EACCES | Errno::EPERM => format!(
             "perf_event_open is not permitted: kernel.perf_event_paranoid is {}, and root and CAP_PERFMON may unless system calls \
              are filtered",
-            paranoid()
+            sources
+                .text("proc/sys/kernel/perf_event_paranoid")
+                .unwrap_or_else(|| "unknown".to_string())
         ),
         other => format!("perf_event_open: {other}"),
     }
-    };
-    EVENTS
-        .iter()
-        .map(|event| (event, tried(event).map_err(reason)))
-        .collect()
 }
 
 fn attributes(event: &Event) -> Attributes {
@@ -70,7 +68,7 @@ fn attributes(event: &Event) -> Attributes {
 pub struct Counter(File);
 
 impl Counter {
-    /// It does not count until it is switched on.
+    /// Attaches a counter to a process and what it starts from now on. It does not count until it is switched on.
     pub fn attach(event: &Event, pid: u32) -> io::Result<Counter> {
         Ok(Counter(open(
             &attributes(event),
@@ -79,24 +77,25 @@ impl Counter {
         )?))
     }
 
+    /// Starts or stops counting, in all children that have been started since.
     pub fn switch(&self, on: bool) -> io::Result<()> {
         control(&self.0, if on { ENABLE } else { DISABLE })
     }
 
-    /// `None` if it did not count all the time that it was on.
+    /// The number of events; `None` if it did not count all the time that it was on, because events shared a hardware counter.
     pub fn read(&mut self) -> io::Result<Option<u64>> {
         let mut bytes = [0u8; 24];
         self.0.read_exact(&mut bytes)?;
-        let number =
-            |index: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[index * 8 + i]));
-        let (enabled_ns, running_ns) = (number(1), number(2));
-        Ok((running_ns >= enabled_ns).then_some(number(0)))
+        let [count, enabled_ns, running_ns] = std::array::from_fn(|index| {
+            u64::from_ne_bytes(std::array::from_fn(|i| bytes[index * 8 + i]))
+        });
+        Ok((running_ns >= enabled_ns).then_some(count))
     }
 }
 
 /// Bounds how long a worker may take to fall asleep; longer only makes a count less exact.
 const MOST_OF_SETTLING: Duration = Duration::from_millis(5);
-/// Between two looks, and after the last: the way from its last instruction in view to the switch to another task.
+/// The pause between two looks, and after the last: a thread that is asleep in /proc may not have left its CPU yet.
 const A_MOMENT: Duration = Duration::from_micros(30);
 
 /// Waits until no thread of a process runs, so that it does nothing between a reading and what follows.

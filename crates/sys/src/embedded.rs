@@ -22,6 +22,7 @@ impl Embedded {
         Ok(Embedded::Memory(file))
     }
 
+    /// In a file of `directory` that only this user may read or execute, removed when this is dropped.
     pub fn in_file(name: &CStr, program: &[u8], directory: &Path) -> io::Result<Embedded> {
         let (prefix, private) = (
             format!("{}-", name.to_string_lossy()),
@@ -31,11 +32,13 @@ impl Embedded {
             .prefix(&prefix)
             .permissions(private.clone())
             .tempfile_in(directory)?;
+        // Once more: the umask may have taken the right to execute.
         file.as_file().set_permissions(private)?;
         file.write_all(program)?;
         Ok(Embedded::File(file.into_temp_path()))
     }
 
+    /// The path to execute, as long as this lives.
     pub fn path(&self) -> PathBuf {
         match self {
             Embedded::Memory(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The directory exists as long as the first value.
+/// Sources below a new directory with these files, which exists as long as the first value.
 pub fn tree(files: &[(&str, &str)]) -> (TempDir, Sources) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for (path, text) in files {
@@ -16,6 +16,7 @@ pub fn tree(files: &[(&str, &str)]) -> (TempDir, Sources) {
     (directory, sources)
 }
 
+/// Adds a symbolic link to a `tree`.
 pub fn link(directory: &TempDir, path: &str, target: &str) {
     symlink(target, place(directory.path(), path)).expect("a link");
 }

@@ -25,7 +25,7 @@ pub enum Event {
         result: i64,
         failed: bool,
     },
-    /// Before it executes anything; and who started it, which is unknown only of one whose starter was killed just then.
+    /// Before it executes anything. `by` is who started it, unknown only if the starter was killed just then.
     Started {
         tid: i32,
         by: Option<i32>,
@@ -39,11 +39,11 @@ pub enum Event {
 
 pub struct End {
     pub ending: Ending,
-    /// Without children, in nanoseconds; `None` for a thread.
+    /// The CPU time in nanoseconds, without children; `None` for a thread.
     pub cpu_ns: Option<u64>,
-    /// With the children that it waited for.
+    /// The kernel's accounting, with the children that it waited for.
     pub usage: libc::rusage,
-    /// Of the task alone.
+    /// Minor and major page faults of the task alone.
     pub faults: [u64; 2],
 }
 
@@ -72,7 +72,8 @@ pub struct Notice {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Stops {
     Calls,
-    /// By the seccomp filter that the root installs. Tracees must not outlive the tracer then.
+    /// Stops only at calls that the root's seccomp filter selects. Tracees must not outlive the tracer then: without it, those calls
+    /// fail (ENOSYS).
     Filter,
 }
 
@@ -80,15 +81,15 @@ pub enum Stops {
 pub struct Follower {
     stops: Stops,
     tracees: HashMap<i32, u64>,
-    /// When there was nothing to report, of any tracee and of those that were polled one by one.
+    /// When there was last nothing to report: for all tracees, and for those that were polled one by one.
     quiet: Instant,
     quiet_each: HashMap<i32, Instant>,
     /// Tracees that stopped before their parent's stop reported them; some may have ended since.
     unannounced: HashSet<i32>,
-    /// Whether tracees stop at entries too: see [`Follower::stop_at_entries`]; and those that do already.
+    /// Whether tracees stop at entries too: see [`Follower::stop_at_entries`]; and the tracees that do already.
     at_entries: bool,
     by_entry: HashSet<i32>,
-    /// Those of them that wait for that stop, and since when at least one does.
+    /// Unannounced tracees that wait for their parent's stop, and since when at least one does.
     held: HashSet<i32>,
     held_since: Instant,
     /// Stopped until `next_notice` is called again.
@@ -102,11 +103,11 @@ pub struct Follower {
     flags: i32,
 }
 
-/// Reports after which every tracee is polled once, or as many as there are tracees. Waiting for any of them returns
-/// the first in the kernel's list, which may be the same one again and again.
+/// The number of reports after which every tracee is polled once; as many as there are tracees, if that is more. Waiting for any of
+/// them returns the first in the kernel's list, which may be the same one again and again.
 const ROUND: usize = 64;
 
-/// A task waits for its parent's stop no longer.
+/// How long a task waits for its parent's stop.
 const LONGEST_HELD: Duration = Duration::from_millis(100);
 
 impl Follower {
@@ -132,12 +133,13 @@ impl Follower {
         }
     }
 
+    /// Has tracees killed if this thread ends, also without a leader.
     pub fn bound(mut self) -> Follower {
         self.bound = true;
         self
     }
 
-    /// `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
+    /// Attaches to a task and everything that it starts. `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
     pub fn attach(&mut self, tid: i32) -> Result<(), Errno> {
         let more = match self.stops {
             Stops::Calls if !self.bound => Options::empty(),
@@ -155,6 +157,7 @@ impl Follower {
         self.at_entries = true;
     }
 
+    /// Whether the task is traced, as far as reports have come.
     pub fn has(&self, tid: i32) -> bool {
         self.tracees.contains_key(&tid)
     }
@@ -194,7 +197,7 @@ impl Follower {
         Ok(None)
     }
 
-    /// `None` at once if nothing has happened.
+    /// As `next_notice`, but returns `None` at once if nothing has happened.
     pub fn pending_notice(&mut self) -> Result<Option<Notice>, Errno> {
         self.flags = libc::WNOHANG;
         let notice = self.next_notice();
@@ -202,7 +205,7 @@ impl Follower {
         notice
     }
 
-    /// What the other tracees do until all of them have been quiet for a millisecond, while the one of the last notice
+    /// The notices of the other tracees until all of them have been quiet for a millisecond, while the tracee of the last notice
     /// stays stopped.
     pub fn settle(&mut self) -> Result<Vec<Notice>, Errno> {
         let mut notices = Vec::new();
@@ -312,6 +315,7 @@ impl Follower {
     }
 
     fn at_stop(&mut self, tid: i32, signal: i32) -> Result<Option<Event>, Errno> {
+        // A new task may stop before the kernel reports its parent's fork: held, so that it makes no call without a known parent.
         if let Entry::Vacant(new) = self.tracees.entry(tid) {
             new.insert(1);
             self.unannounced.insert(tid);
@@ -334,10 +338,9 @@ impl Follower {
     }
 
     fn at_event(&mut self, tid: i32, event: i32) -> Result<Option<Event>, Errno> {
-        let number = || ptrace::getevent(Pid::from_raw(tid)).map(|number| number as i32);
         match event {
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
-                let child = number()?;
+                let child = event_message(tid)?;
                 self.go_on(tid, 0)?;
                 let started = Event::Started {
                     tid: child,
@@ -355,7 +358,7 @@ impl Follower {
             libc::PTRACE_EVENT_EXEC => {
                 // Until it is taken, the kernel refuses requests to a tracee whose ID changed by this.
                 tracee::wait(Whose::One(tid), libc::WNOHANG)?;
-                let former = number()?;
+                let former = event_message(tid)?;
                 if let Some(stops) = self.tracees.remove(&former) {
                     self.tracees.insert(tid, stops + u64::from(former != tid));
                 }
@@ -406,6 +409,11 @@ impl Follower {
             other => other,
         }
     }
+}
+
+/// The new task of a fork event, or the former ID of an exec event.
+fn event_message(tid: i32) -> Result<i32, Errno> {
+    ptrace::getevent(Pid::from_raw(tid)).map(|id| id as i32)
 }
 
 impl Drop for Follower {

@@ -2,19 +2,20 @@
 
 use super::Sources;
 
-/// Functions by the lower half of their addresses; empty where the kernel hides them (kernel.kptr_restrict).
+/// Functions by the lower half of their addresses: the upper half is the same for all of them. Empty if the kernel hides addresses
+/// (kernel.kptr_restrict).
 #[derive(Default)]
 pub struct Functions {
     starts: Vec<(u32, String)>,
 }
 
 impl Functions {
-    /// Without those of modules.
+    /// The kernel's functions, without those of modules.
     pub fn of_kernel() -> Functions {
         Functions::read("tT")
     }
 
-    /// Its variables instead, where kallsyms has them (CONFIG_KALLSYMS_ALL).
+    /// The kernel's variables instead, if kallsyms has them (CONFIG_KALLSYMS_ALL).
     pub fn variables_of_kernel() -> Functions {
         Functions::read("dDbBrR")
     }
@@ -46,12 +47,14 @@ impl Functions {
         Functions { starts }
     }
 
-    pub fn at(&self, address: u32) -> Option<&str> {
+    /// The function that contains an address; the last one also for all addresses behind it, because lengths are not listed.
+    pub fn containing(&self, address: u32) -> Option<&str> {
         let after = self.starts.partition_point(|(start, _)| *start <= address);
         Some(self.starts.get(after.checked_sub(1)?)?.1.as_str())
     }
 
-    pub fn exactly(&self, address: u32) -> Option<&str> {
+    /// The name of what begins at that address.
+    pub fn starting_at(&self, address: u32) -> Option<&str> {
         let at = self.starts.partition_point(|(start, _)| *start < address);
         let (start, name) = self.starts.get(at)?;
         (*start == address).then_some(name.as_str())

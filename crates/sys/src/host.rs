@@ -1,6 +1,6 @@
 //! The facts of [`Host`] that are read from files: what the machine is, not how it behaves.
 //!
-//! Not here: what a probe measures, the choice of CPUs, trials (`checks`), and what looks at all processes (`taxes`).
+//! Not here: measurements by a probe, the choice of CPUs, trials (`checks`), and facts about all processes (`taxes`).
 
 mod busy;
 mod cpu;
@@ -32,7 +32,8 @@ const LIMITS: &[(&str, &str)] = &[
     ("Max file size", "fsize"),
 ];
 
-/// Call this before this process restricts its own CPUs: `cpus_allowed` is read from the process.
+/// Reads what files say about the machine; an unknown fact is `None`. Call this before this process restricts its own CPUs:
+/// `cpus_allowed` is read from the process.
 pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
     let cpu = Cpu::read(sources, measuring_cpu);
     Host {
@@ -99,6 +100,7 @@ fn cost_options(line: &str) -> String {
         .join(" ")
 }
 
+/// The frequency in /proc/cpuinfo, in MHz: in a virtual machine usually that of its clock.
 pub fn nominal_mhz(sources: &Sources) -> Option<f64> {
     Cpu::read(sources, None).shown_mhz()
 }
@@ -133,11 +135,10 @@ fn memory_mib(sources: &Sources) -> Option<u64> {
 
 fn mitigations(sources: &Sources) -> Vec<String> {
     let directory = "sys/devices/system/cpu/vulnerabilities";
-    let state = |name: &String| sources.text(&format!("{directory}/{name}"));
     sources
         .list(directory)
         .into_iter()
-        .filter_map(|name| Some((state(&name)?, name)))
+        .filter_map(|name| Some((sources.text(&format!("{directory}/{name}"))?, name)))
         .filter(|(state, _)| !state.starts_with("Not affected"))
         .map(|(state, name)| format!("{name}: {state}"))
         .collect()

@@ -1,7 +1,7 @@
 //! Starts a command and holds it just before its execve, so that a tracer can attach first, which `std::process::Command` cannot.
 //!
 //! The kernel counts the peak memory that a process had before its execve for the command as well, and a fork of this one has
-//! megabytes. So a small program (probe/extra/launch.c) starts a process beside itself, our child, which waits and becomes the
+//! megabytes of it. So a small program (probe/extra/launch.c) starts a process beside itself, our child, which waits and becomes the
 //! command. It stays in our process group, on our terminal, with our descriptors: job control works as with time(1); unless it is
 //! bound to us.
 
@@ -53,7 +53,7 @@ pub struct Identity {
 
 pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
-/// How long a command has to end after SIGTERM.
+/// The time that a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(400);
 
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ const NAME: &CStr = c"syscost-launch";
 
 const GO: u8 = b'g';
 const FILTER: u8 = b'f';
-/// What a launcher of environments reports once it has made its environment.
+/// A launcher of environments reports this once it has made its environment.
 const ENTERED: u8 = b'e';
 const HELD: u8 = b'h';
 
@@ -88,6 +88,10 @@ pub struct Started {
 }
 
 impl Launch {
+    /// Starts the child and holds it just before its execve.
+    ///
+    /// # Errors
+    /// The launcher cannot be executed, from memory or from a file, or no process can be started.
     pub fn hold(&self) -> io::Result<Held> {
         static IN_MEMORY: OnceLock<Option<Embedded>> = OnceLock::new();
         let in_memory = IN_MEMORY.get_or_init(|| Embedded::in_memory(NAME, LAUNCHER).ok());
@@ -120,7 +124,7 @@ impl Launch {
         drop((waiting, failing));
         let mut failure = File::from(failure);
         let (letter, number) = report(&mut failure).unwrap_or((0, libc::EIO));
-        // Unless it is itself what waits, it has ended.
+        // The launcher either waits itself or has started what waits, and ended.
         if (letter, number) != (HELD, child.as_raw()) {
             let _ = reap(child.as_raw());
         }
@@ -193,7 +197,7 @@ impl Launch {
         Ok(words)
     }
 
-    /// What a command expects: Rust's start-up code ignores SIGPIPE.
+    /// Restores the dispositions that a command expects: Rust's start-up code ignores SIGPIPE.
     fn restore_signals(&self) {
         for signal in HANDLED.into_iter().chain([libc::SIGPIPE]) {
             let handler = if self.ignored.contains(&signal) {
@@ -217,7 +221,7 @@ fn pointers(texts: &[CString]) -> Vec<Text> {
         .collect()
 }
 
-/// Makes so many calls of getppid when it is released, and ends; for calibrating a tracer.
+/// Holds a child that makes so many calls of getppid when it is released, and ends; for calibrating a tracer.
 pub fn hold_null_calls(calls: u32) -> io::Result<Held> {
     let program = CString::new(calls.to_string())?;
     Launch {
@@ -237,7 +241,7 @@ fn report(from: &mut File) -> Option<(u8, i32)> {
 }
 
 impl Held {
-    /// With `filter`, the child first installs a seccomp filter that has every call traced.
+    /// Lets the child execute the command. With `filter`, it first installs a seccomp filter that has every call traced.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
         self.child
             .go
@@ -247,14 +251,14 @@ impl Held {
 }
 
 impl Started {
-    /// Wakes it if it is stopped.
+    /// Sends a signal to the child alone, and wakes it if it is stopped.
     pub fn ask(&self, signal: i32) {
         for signal in [signal, libc::SIGCONT] {
             let _ = pidfd::send_signal(&self.descriptor, signal);
         }
     }
 
-    /// Asks first. Ends its group too, if it leads one.
+    /// Ends the child, and its group if it leads one: by SIGTERM, and after 400 ms by SIGKILL.
     pub fn end(&self) {
         if self.has_ended() {
             return;
@@ -274,10 +278,12 @@ impl Started {
         self.group.into_iter().for_each(kill_group);
     }
 
+    /// Whether the child has ended; it need not have been reaped.
     pub fn has_ended(&self) -> bool {
         self.ends_within(Duration::ZERO)
     }
 
+    /// Whether a launcher of environments has made its environment; false if it failed, `None` if that is not known after `time`.
     pub fn has_entered_within(&mut self, time: Duration) -> Option<bool> {
         let mut report = [0u8];
         let is_known = super::process::wait_readable(&self.failure, time);
@@ -291,16 +297,17 @@ impl Started {
         )
     }
 
+    /// Lets a launcher of environments that has made its environment execute the command.
     pub fn release(&mut self) -> std::io::Result<()> {
         self.go.write_all(&[GO])
     }
 
-    /// Or until a signal.
+    /// Waits until the child has ended, and returns whether it has; false after `time` or a signal of ours.
     pub fn ends_within(&self, time: Duration) -> bool {
         super::process::wait_readable(&self.descriptor, time)
     }
 
-    /// `None` if the command was executed. Waits until that is known.
+    /// The step that failed before the command was executed, and why; `None` if none did. Waits until that is known.
     pub fn failure(&mut self) -> Option<(Step, Errno)> {
         let (letter, errno) = report(&mut self.failure)?;
         let step = [Step::Filter, Step::User, Step::Directory, Step::Silence]
@@ -311,6 +318,7 @@ impl Started {
     }
 }
 
+/// The signals of `HANDLED` that this process ignores; to be asked before handlers are installed.
 pub fn ignored_signals() -> Vec<i32> {
     HANDLED
         .into_iter()

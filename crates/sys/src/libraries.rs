@@ -1,5 +1,5 @@
-//! What a program needs before its first instruction: a dynamic loader, which a bare root file system does not have. The kernel
-//! then says ENOENT, as if the program itself was missing.
+//! The dynamic loader that a program needs before its first instruction, and that a bare root file system does not have. The kernel
+//! then returns ENOENT, as if the program itself was missing.
 
 use object::Endianness;
 use object::elf::{FileHeader32, FileHeader64};
@@ -18,7 +18,7 @@ pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {
         .filter(|path| !path.exists())
 }
 
-/// To append to an error of starting `path`.
+/// The text to append to an error of starting `path`; empty unless its loader is missing.
 pub fn advice(error: &io::Error, path: &Path) -> String {
     if error.kind() != io::ErrorKind::NotFound {
         return String::new();
@@ -29,6 +29,7 @@ pub fn advice(error: &io::Error, path: &Path) -> String {
         .map_or_else(String::new, |loader| format!(": {}", lacks(&loader)))
 }
 
+/// The reason for people why a program whose loader is missing cannot run.
 pub fn lacks(loader: &Path) -> String {
     format!(
         "it is linked dynamically, and its loader {} is not on this system",
@@ -61,5 +62,6 @@ pub fn look_up_users_in_files() {
     }
 }
 
+/// Nothing to do: a dynamic program finds the libraries that nsswitch.conf(5) asks for.
 #[cfg(not(all(target_env = "gnu", target_feature = "crt-static")))]
 pub fn look_up_users_in_files() {}

@@ -11,11 +11,12 @@ use std::process::Command;
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub descriptors: u64,
-    /// How many more; `None` without a visible limit.
+    /// How many more may be started; `None` without a visible limit.
     pub processes: Option<u64>,
 }
 
 impl Limits {
+    /// The limits of this process: on descriptors, the one up to which it may be raised.
     pub fn here(sources: &Sources) -> Limits {
         let hard = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
         Limits {
@@ -24,12 +25,12 @@ impl Limits {
         }
     }
 
-    /// Whether so many cases, which need so many descriptors and processes, are within the limits.
+    /// Fails, with advice, if a run of so many cases needs more descriptors or processes than the limits allow.
     pub fn check(&self, cases: u64, descriptors: u64, processes: u64) -> Result<()> {
         if descriptors > self.descriptors {
             bail!(
                 "{cases} cases need {descriptors} open files, and the limit is {}: name fewer cases, or raise it with \
-                 'ulimit -Hn {descriptors}' where that is permitted",
+                 'ulimit -Hn {descriptors}' if that is permitted",
                 self.descriptors
             );
         }
@@ -54,18 +55,21 @@ fn of_user() -> Option<u64> {
 }
 
 fn of_group(sources: &Sources) -> Option<u64> {
-    let number = |path: String| sources.text(&path)?.parse::<u64>().ok();
+    fn number(sources: &Sources, path: &str) -> Option<u64> {
+        sources.text(path)?.parse().ok()
+    }
+
     cgroup::directories(sources, "pids")
         .iter()
         .filter_map(|group| {
-            Some(
-                number(format!("{group}/pids.max"))?
-                    .saturating_sub(number(format!("{group}/pids.current"))?),
-            )
+            // `max` is not a number: such a group has no limit.
+            let most = number(sources, &format!("{group}/pids.max"))?;
+            Some(most.saturating_sub(number(sources, &format!("{group}/pids.current"))?))
         })
         .min()
 }
 
+/// The number of this process's descriptors; 0 if it is not known.
 pub fn open_descriptors() -> u64 {
     std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
 }
@@ -76,7 +80,7 @@ pub struct Raised {
     hard: u64,
 }
 
-/// `None` if the limit is high enough.
+/// Raises the limit on descriptors as far as is permitted; `None` if it is high enough.
 pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
     if soft >= descriptors {
@@ -88,6 +92,7 @@ pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
 }
 
 impl Raised {
+    /// Gives the program that `command` starts the limit from before: some calls are slower with a larger table of descriptors.
     #[allow(unsafe_code)]
     pub fn undo_for(self, command: &mut Command) {
         // SAFETY: between fork and exec, this makes one system call (setrlimit(2)), allocates nothing and takes no
@@ -96,7 +101,7 @@ impl Raised {
     }
 }
 
-/// To append to an error of starting a process.
+/// The text to append to an error of starting a process; empty if it does not come from a limit.
 pub fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EAGAIN) => {

@@ -6,7 +6,7 @@
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 
-/// For fcntl(2). Systems have further members, which are 0.
+/// A shared lock of a whole file, for fcntl(2). Systems have further members, which are 0.
 pub fn whole_file() -> libc::flock {
     // SAFETY: all members are numbers, for which zeros are valid.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -15,8 +15,8 @@ pub fn whole_file() -> libc::flock {
     lock
 }
 
-/// An open file that stays locked until this is dropped. Not `nix::fcntl::Flock`, which panics where unlocking fails: the lock
-/// ends with the file's last descriptor in any case.
+/// An open file that stays locked until this is dropped. Not `nix::fcntl::Flock`, which panics if unlocking fails: the lock ends with
+/// the file's last descriptor in any case.
 pub struct Locked(File);
 
 impl Drop for Locked {
@@ -25,12 +25,12 @@ impl Drop for Locked {
     }
 }
 
-/// `None` at once if it is locked or the file system has no locks.
+/// Locks a file exclusively; `None` at once if it is locked or the file system has no locks.
 pub fn alone(file: File) -> Option<Locked> {
     lock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
-/// Waits while it is locked exclusively.
+/// Locks a file together with others; waits while it is locked exclusively. `None` if the file system has no locks.
 pub fn shared(file: File) -> Option<Locked> {
     lock(file, FlockOperation::LockShared)
 }

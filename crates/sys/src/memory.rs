@@ -1,5 +1,5 @@
-//! What happens where memory runs out: a line on standard error and status 1. The standard library aborts instead, which leaves
-//! a core dump; what a run has made is removed by its janitor either way.
+//! The end of a process that runs out of memory: a line on standard error and status 1. The standard library aborts instead, which
+//! leaves a core dump; a run's files are removed by its janitor either way.
 
 #![allow(unsafe_code)]
 
@@ -47,6 +47,7 @@ fn end(words: &[u8]) -> ! {
     }
 }
 
+/// Ends this process with advice if its stack is limited to less than 512 KiB, on which it would overflow.
 pub fn check_stack() {
     const LEAST: u64 = 512 << 10;
     if getrlimit(Resource::RLIMIT_STACK).is_ok_and(|(most, _)| most < LEAST) {
@@ -55,7 +56,7 @@ pub fn check_stack() {
 }
 
 /// Before main(): a handler for SIGSEGV and SIGBUS, which does nothing. Without one Rust's runtime installs its own and gives
-/// each thread a stack for it, where it panics if there is no memory for that. A stack that overflows is still a SIGSEGV.
+/// each thread a stack for it, and panics if there is no memory for that. A stack that overflows is still a SIGSEGV.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn() = take_signals;
@@ -71,10 +72,10 @@ extern "C" fn take_signals() {
     }
 }
 
-/// The fault is repeated, with the default action.
+/// Returns, so that the fault is repeated, with the default action.
 extern "C" fn nothing(_: libc::c_int) {}
 
-/// The default actions again, which programs that are traced by us or that we start expect.
+/// Sets the default actions again, which programs that are traced by us or that we start expect.
 pub fn give_signals_back() {
     for signal in [libc::SIGSEGV, libc::SIGBUS] {
         // SAFETY: the default action is no function of ours.

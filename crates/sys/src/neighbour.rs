@@ -14,15 +14,16 @@ fn abstract_name(name: &str) -> Option<SocketAddr> {
 
 pub struct Claim {
     name: Option<SocketAddr>,
-    own: Option<UnixDatagram>,
+    socket: Option<UnixDatagram>,
     pub met: bool,
 }
 
 impl Claim {
+    /// Claims a CPU, and looks once whether another run has it. Without a CPU, no other run is ever met.
     pub fn to(cpu: Option<u32>) -> Claim {
         let mut claim = Claim {
             name: cpu.and_then(|cpu| abstract_name(&format!("syscost-cpu-{cpu}"))),
-            own: None,
+            socket: None,
             met: false,
         };
         claim.look();
@@ -33,9 +34,11 @@ impl Claim {
     /// the name.
     pub fn look(&mut self) {
         let Some(name) = &self.name else { return };
-        let Some(unix) = &self.own else {
+        let Some(socket) = &self.socket else {
             match UnixDatagram::bind_addr(name) {
-                Ok(unix) => self.own = unix.set_nonblocking(true).is_ok().then_some(unix),
+                Ok(socket) => {
+                    self.socket = socket.set_nonblocking(true).is_ok().then_some(socket);
+                }
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {
                     self.met = true;
                     call(name);
@@ -44,11 +47,11 @@ impl Claim {
             }
             return;
         };
-        self.met |= unix.recv(&mut [0]).is_ok();
+        self.met |= socket.recv(&mut [0]).is_ok();
     }
 }
 
-/// An owner that does not listen need not know.
+/// Sends the owner of the name a datagram. Errors do not matter: an owner whose queue is full has been told already.
 fn call(name: &SocketAddr) {
     let sent = UnixDatagram::unbound().and_then(|socket| {
         socket.set_nonblocking(true)?;

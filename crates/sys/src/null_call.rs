@@ -1,4 +1,4 @@
-//! What a null call takes now, on this CPU: entering the kernel and leaving it, and nothing else.
+//! The time of a null call now, on this CPU: entering the kernel and leaving it, and nothing else.
 
 use nix::unistd::getppid;
 use std::hint::black_box;
@@ -8,6 +8,7 @@ use std::time::Instant;
 const BATCHES: u32 = 50;
 const CALLS: u32 = 1000;
 
+/// The fastest of 50 batches of getppid, in nanoseconds per call.
 pub fn null_call_ns() -> f64 {
     (0..BATCHES)
         .map(|_| {

@@ -1,7 +1,6 @@
 //! Opens files in whose place something else may stand: a pipe there would block this program for ever, since open(2) waits for
-//! its other end. State, caches, kernel images and what other programs leave in shared directories are opened by this module
-//! alone. Result files named on the command line are not: there a pipe is meant.
-//!
+//! its other end. State, caches, kernel images and files that other programs leave in shared directories are opened by this module
+//! alone. Result files named on the command line are not: a pipe is meant there.
 
 use super::owner;
 use nix::errno::Errno;
@@ -11,18 +10,20 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+/// Opens a regular file, through links, for reading.
 pub fn regular(path: &Path) -> io::Result<File> {
     checked(OpenOptions::new().read(true), 0, path)
 }
 
+/// Everything in a regular file, whatever its size.
 pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     regular(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Opens a file of this user or of root that is not a link.
-pub fn own(path: &Path) -> io::Result<File> {
+/// Opens a regular file of this user or of root that is not a link, for reading.
+pub fn trusted(path: &Path) -> io::Result<File> {
     ours(checked(
         OpenOptions::new().read(true),
         libc::O_NOFOLLOW,
@@ -30,7 +31,7 @@ pub fn own(path: &Path) -> io::Result<File> {
     )?)
 }
 
-/// Where the next data of a file with holes begins, from `at` on; `None` after its last.
+/// The offset at which the next data of a file with holes begins, from `at` on; `None` after its last.
 pub fn data_from(file: &File, at: u64) -> io::Result<Option<u64>> {
     match lseek(file, at.cast_signed(), Whence::SeekData) {
         Err(Errno::ENXIO) => Ok(None),
@@ -38,7 +39,7 @@ pub fn data_from(file: &File, at: u64) -> io::Result<Option<u64>> {
     }
 }
 
-/// Such a file; made for this user alone if there is none.
+/// Opens such a file to append to it; makes it for this user alone if there is none.
 pub fn to_append(path: &Path) -> io::Result<File> {
     ours(checked(
         OpenOptions::new().create(true).append(true).mode(0o600),
@@ -47,7 +48,7 @@ pub fn to_append(path: &Path) -> io::Result<File> {
     )?)
 }
 
-/// Not a link to one.
+/// Opens a directory that is not a link to one.
 pub fn directory(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -55,9 +56,10 @@ pub fn directory(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// Everything in a `trusted` file; fails if it has more than `most` bytes.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    own(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    trusted(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         Err(io::Error::new(
             ErrorKind::FileTooLarge,
@@ -106,44 +108,30 @@ mod tests {
     #[test]
     fn only_regular_files_are_opened_and_nothing_waits() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        crate::process::make_fifo(&at("pipe")).unwrap();
-        fs::create_dir(at("directory")).unwrap();
-        to_append(&at("file")).unwrap().write_all(b"1234").unwrap();
-        symlink(at("file"), at("link")).unwrap();
-        let _other_end = File::options()
-            .read(true)
-            .write(true)
-            .open(at("pipe"))
-            .unwrap();
-        for name in ["pipe", "directory", "missing"] {
+        let [pipe, directory_path, file, link, missing] =
+            ["pipe", "directory", "file", "link", "missing"].map(|name| folder.path().join(name));
+        crate::process::make_fifo(&pipe).unwrap();
+        fs::create_dir(&directory_path).unwrap();
+        to_append(&file).unwrap().write_all(b"1234").unwrap();
+        symlink(&file, &link).unwrap();
+        let _other_end = File::options().read(true).write(true).open(&pipe).unwrap();
+        for path in [&pipe, &directory_path, &missing] {
             assert!(
-                regular(&at(name)).is_err()
-                    && contents(&at(name)).is_err()
-                    && own(&at(name)).is_err(),
-                "{name}"
+                regular(path).is_err() && contents(path).is_err() && trusted(path).is_err(),
+                "{path:?}"
             );
         }
         assert!(
-            to_append(&at("pipe")).is_err()
-                && directory(&at("pipe")).is_err()
-                && directory(&at("file")).is_err()
+            to_append(&pipe).is_err() && directory(&pipe).is_err() && directory(&file).is_err()
         );
-        assert!(
-            regular(&at("link")).is_ok()
-                && own(&at("link")).is_err()
-                && to_append(&at("link")).is_err()
-        );
-        assert_eq!(bytes(&at("file"), 4).unwrap(), b"1234");
-        assert_eq!(
-            bytes(&at("file"), 3).unwrap_err().kind(),
-            ErrorKind::FileTooLarge
-        );
-        assert!(directory(&at("directory")).is_ok());
+        assert!(regular(&link).is_ok() && trusted(&link).is_err() && to_append(&link).is_err());
+        assert_eq!(bytes(&file, 4).unwrap(), b"1234");
+        assert_eq!(bytes(&file, 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert!(directory(&directory_path).is_ok());
         if geteuid().is_root() {
-            chown(at("file"), Some(65533), None).unwrap();
+            chown(&file, Some(65533), None).unwrap();
             assert_eq!(
-                own(&at("file")).unwrap_err().to_string(),
+                trusted(&file).unwrap_err().to_string(),
                 "it belongs to user 65533"
             );
         }

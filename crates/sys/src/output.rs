@@ -1,4 +1,4 @@
-//! What another program prints. Not `Command::output`, which panics where it cannot read one of two pipes: here both are files. A
+//! The output of another program. Not `Command::output`, which panics if it cannot read one of two pipes: here both are files. A
 //! signal that ends this program ends the other.
 
 use super::pidfd;
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 static STOPS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
+/// Lets a flag end all programs whose output is being read, within 200 ms of its being set.
 pub fn stop_by(stop: Arc<AtomicBool>) {
     STOPS
         .lock()
@@ -20,14 +21,17 @@ pub fn stop_by(stop: Arc<AtomicBool>) {
         .push(stop);
 }
 
-/// Its standard input is what was set, or this program's.
+/// Runs a program to its end, and returns its status and all that it printed. Its standard input is what was set, or this program's.
+///
+/// # Errors
+/// It cannot be started, or was ended because of `stop_by` (`Interrupted`).
 pub fn output(command: &mut Command) -> Result<Output> {
     let (mut stdout, mut stderr) = (nameless()?, nameless()?);
     let mut child = command
         .stdout(stdout.try_clone()?)
         .stderr(stderr.try_clone()?)
         .spawn()?;
-    // It would wait for more.
+    // A program that reads would wait for more as long as our end of its pipe is open.
     drop(child.stdin.take());
     let stops = STOPS.lock().unwrap_or_else(PoisonError::into_inner).clone();
     wait(&mut child, &stops)?;
@@ -39,7 +43,7 @@ pub fn output(command: &mut Command) -> Result<Output> {
     })
 }
 
-/// What a program that is killed has started is left to the janitor.
+/// Waits for the end of a child, or kills it if a flag is set; the processes that it has started are left to the janitor.
 fn wait(child: &mut Child, stops: &[Arc<AtomicBool>]) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
     let Ok(process) = pidfd::open(child.id().cast_signed()) else {
@@ -55,7 +59,7 @@ fn wait(child: &mut Child, stops: &[Arc<AtomicBool>]) -> Result<()> {
     Ok(())
 }
 
-/// On disk where the system has none in memory.
+/// A file without a name, in memory, or on disk if the system has none in memory.
 fn nameless() -> Result<File> {
     memfd_create(c"syscost-output", MFdFlags::MFD_CLOEXEC)
         .map(File::from)

@@ -1,4 +1,4 @@
-//! Checks who owns a file and who else may change it: what we execute must be the user's own. And on whose behalf root runs.
+//! Checks who owns a file and who else may change it: only the user's own files are executed. And on whose behalf root runs.
 
 use super::process::is_unknown_user;
 use nix::unistd::{Uid, User, geteuid};
@@ -14,11 +14,12 @@ const STICKY: u32 = 0o1000;
 /// Set by sudo, pkexec and doas, to the number or the name of the user who called them. The environment is that user's.
 const ELEVATED_BY: [&str; 4] = ["SUDO_UID", "PKEXEC_UID", "DOAS_UID", "DOAS_USER"];
 
+/// The user ID that decides what this process may do.
 pub fn effective_user() -> u32 {
     geteuid().as_raw()
 }
 
-/// On behalf of another user.
+/// Whether this runs as root on behalf of a user, by sudo or the like.
 pub fn is_elevated() -> bool {
     geteuid().is_root() && callers().next().is_some()
 }
@@ -38,13 +39,10 @@ pub fn caller() -> Result<Option<u32>, String> {
         return Ok(None);
     }
     for (name, value) in callers() {
-        let unknown = || format!("{name}={}: no such user", value.display());
-        let text = value.to_str().ok_or_else(unknown)?;
-        let user = text
-            .parse()
-            .ok()
-            .or_else(|| Some(User::from_name(text).ok()??.uid.as_raw()))
-            .ok_or_else(unknown)?;
+        let user = value
+            .to_str()
+            .and_then(number_of)
+            .ok_or_else(|| format!("{name}={}: no such user", value.display()))?;
         if user != 0 {
             return Ok(Some(user));
         }
@@ -52,7 +50,14 @@ pub fn caller() -> Result<Option<u32>, String> {
     Ok(None)
 }
 
-/// As the user database has it, whatever the environment says.
+/// A user's number, also by name: doas sets that.
+fn number_of(user: &str) -> Option<u32> {
+    user.parse()
+        .ok()
+        .or_else(|| Some(User::from_name(user).ok()??.uid.as_raw()))
+}
+
+/// The home directory in the user database, whatever the environment says: sudo may keep the caller's $HOME.
 pub fn home() -> Option<PathBuf> {
     User::from_uid(Uid::effective())
         .ok()
@@ -63,7 +68,7 @@ pub fn home() -> Option<PathBuf> {
 
 /// Why another user may have written an open file.
 pub fn doubt(file: &Metadata) -> Option<String> {
-    // What is written to a terminal or /dev/null cannot be read back.
+    // Data written to a terminal or /dev/null cannot be read back.
     let writable = !file.file_type().is_char_device() && file.mode() & OTHERS_WRITE != 0;
     foreign(file).or_else(|| {
         if writable {
@@ -77,17 +82,17 @@ pub fn doubt(file: &Metadata) -> Option<String> {
     })
 }
 
-/// Who else may rename what lies on the way to files that we execute.
+/// Who else may rename directories on the way to files that we execute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trust {
-    /// Only root: for what later runs execute.
+    /// Only root: for files that later runs execute.
     Root,
-    /// Also a group, whose right to write the owner gave it, and users that a user namespace does not know, of whom root outside
-    /// is one: for what ends with the run.
+    /// Also a group that the owner lets write, and users that a user namespace does not know, of whom root outside is one: for files
+    /// that are removed with the run.
     Group,
 }
 
-/// Why somebody else may replace what is in a directory. `path` must be absolute and without links.
+/// Why somebody else may replace files in a directory. `path` must be absolute and without links.
 pub fn doubt_place(path: &Path, trust: Trust) -> Option<String> {
     path.ancestors()
         .find_map(|directory| match fs::symlink_metadata(directory) {
@@ -97,7 +102,7 @@ pub fn doubt_place(path: &Path, trust: Trust) -> Option<String> {
         })
 }
 
-/// Its owner can rename entries, whether it is sticky or not.
+/// Who else may rename the entries of a directory. Its owner can, whether it is sticky or not.
 fn exchange(about: &Metadata, trust: Trust) -> Option<String> {
     let (owner, mode) = (about.uid(), about.mode() & 0o7777);
     let writers = if trust == Trust::Root {
@@ -122,8 +127,7 @@ fn exchange(about: &Metadata, trust: Trust) -> Option<String> {
 }
 
 fn foreign(file: &Metadata) -> Option<String> {
-    let own = file.uid() == effective_user() || file.uid() == 0;
-    if own {
+    if file.uid() == effective_user() || file.uid() == 0 {
         return None;
     }
     let name = User::from_uid(Uid::from_raw(file.uid()))
@@ -145,18 +149,30 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
 
+    fn assert_both(place: &Path, start: &str) {
+        for trust in [Trust::Root, Trust::Group] {
+            let doubt = doubt_place(place, trust).unwrap_or_default();
+            assert!(
+                doubt.starts_with(start) && doubt.is_empty() == start.is_empty(),
+                "{trust:?}: {doubt}"
+            );
+        }
+    }
+
     #[test]
     fn a_file_is_ours_while_nobody_else_may_write_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         fs::write(&path, "").unwrap();
-        let said = |mode| {
+        let doubts = [0o600, 0o644, 0o755, 0o664, 0o602].map(|mode| {
             set(&path, mode);
             doubt(&fs::metadata(&path).unwrap())
-        };
-        assert_eq!((said(0o600), said(0o644), said(0o755)), (None, None, None));
-        assert_eq!(said(0o664).unwrap(), "others may write it (mode 0664)");
-        assert_eq!(said(0o602).unwrap(), "others may write it (mode 0602)");
+        });
+        let writable = |mode| Some(format!("others may write it (mode {mode})"));
+        assert_eq!(
+            doubts,
+            [None, None, None, writable("0664"), writable("0602")]
+        );
         assert_eq!(doubt(&fs::metadata("/dev/null").unwrap()), None);
         if geteuid().is_root() {
             set(&path, 0o644);
@@ -177,20 +193,14 @@ mod tests {
         fs::create_dir_all(&below).unwrap();
         set(&top.join("a"), 0o755);
         set(&below, 0o755);
-        let both = |said: &str| {
-            for trust in [Trust::Root, Trust::Group] {
-                let doubt = doubt_place(&below, trust).unwrap_or_default();
-                assert!(
-                    doubt.starts_with(said) && doubt.is_empty() == said.is_empty(),
-                    "{trust:?}: {doubt}"
-                );
-            }
-        };
-        both("");
+        assert_both(&below, "");
         set(&top.join("a"), 0o777);
-        both("anybody (mode 777, not sticky) could replace files in ");
+        assert_both(
+            &below,
+            "anybody (mode 777, not sticky) could replace files in ",
+        );
         set(&top.join("a"), 0o1777);
-        both("");
+        assert_both(&below, "");
         set(&top.join("a"), 0o775);
         assert!(
             doubt_place(&below, Trust::Root)
@@ -201,7 +211,7 @@ mod tests {
         if geteuid().is_root() {
             set(&top.join("a"), 0o1777);
             chown(top.join("a"), Some(65533), None).unwrap();
-            both("its owner, user 65533, could replace files in ");
+            assert_both(&below, "its owner, user 65533, could replace files in ");
         }
         assert!(doubt_place(&top.join("missing"), Trust::Root).is_some());
     }

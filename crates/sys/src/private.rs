@@ -6,8 +6,8 @@ use super::lock::{self, Locked};
 use super::{open, owner};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, Permissions};
-use std::io::ErrorKind;
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,29 +16,33 @@ use tempfile::TempDir;
 /// Environment variable of all processes of a run: its number, by which the janitor finds them and which names the kernel
 /// objects that they create (probe/objects.h).
 pub const RUN_VARIABLE: &str = "SYSCOST_RUN";
-/// How the name of a run's directory begins; its number follows (probe/extra/janitor.c).
+/// The beginning of the name of a run's directory; its number follows (probe/extra/janitor.c).
 pub const RUN_PREFIX: &str = "syscost-run-";
 
-/// For this user alone, whatever the umask; refuses a directory in which others may have put something.
+/// Makes a directory for this user alone, whatever the umask, or takes an existing one; refuses a directory in which others may have
+/// put something.
 pub fn make(directory: &Path) -> Result<()> {
-    let cannot = || format!("cannot make {}", directory.display());
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            return Err(error).with_context(cannot);
-        }
-        _ => (),
-    }
-    let facts = fs::symlink_metadata(directory).with_context(cannot)?;
-    let own = facts.is_dir() && facts.uid() == owner::effective_user() && facts.mode() & 0o022 == 0;
+    let facts =
+        create(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     ensure!(
-        own,
+        facts.is_dir() && facts.uid() == owner::effective_user() && facts.mode() & 0o022 == 0,
         "{}: not a directory that only this user may write",
         directory.display()
     );
-    fs::set_permissions(directory, Permissions::from_mode(0o700)).with_context(cannot)
+    fs::set_permissions(directory, Permissions::from_mode(0o700))
+        .with_context(|| format!("cannot make {}", directory.display()))
 }
 
-/// Removed when dropped, and left if this process is killed: `parent`, which nobody else can write, is removed itself, or swept.
+/// The facts are those of a link itself: a link that another user put there is not followed.
+fn create(directory: &Path) -> io::Result<Metadata> {
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => fs::symlink_metadata(directory),
+    }
+}
+
+/// A new directory for this user alone. It is removed when dropped, and left if this process is killed: `parent`, which nobody else can
+/// write, is removed itself, or swept.
 pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
     let private = Permissions::from_mode(0o700);
     let made = tempfile::Builder::new()
@@ -50,8 +54,8 @@ pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
     Ok(made)
 }
 
-/// A directory to fill, and the lock that marks it as in use. Until that is held, the lock of the whole `root` keeps sweepers
-/// out.
+/// A new directory to fill, and the lock that marks it as in use. Until that is held, a shared lock of the whole `root` keeps
+/// sweepers out.
 pub fn begin(root: &Path, prefix: &str) -> Result<(TempDir, Option<Locked>)> {
     let _gate = open::directory(root).ok().and_then(lock::shared);
     let fresh = temporary(root, prefix)?;
@@ -59,6 +63,8 @@ pub fn begin(root: &Path, prefix: &str) -> Result<(TempDir, Option<Locked>)> {
     Ok((fresh, lock))
 }
 
+/// Removes the directories that killed processes left: those of that prefix without a lock. Does nothing while another process begins
+/// one or sweeps.
 pub fn sweep(root: &Path, prefix: &str) {
     let Some(_gate) = open::directory(root).ok().and_then(lock::alone) else {
         return;
@@ -76,13 +82,13 @@ pub fn sweep(root: &Path, prefix: &str) {
     }
 }
 
-/// A program that only prints something. It does not run in the user's directory, where rustup, go and Python look for what they
-/// execute.
+/// A command for a program that only prints something. It does not run in the user's directory, in which rustup, go and Python look
+/// for code to execute.
 pub fn asking(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
-    // A bare root has no /dev/null.
+    // A pipe, because a bare root has no /dev/null.
     command.current_dir("/").stdin(Stdio::piped());
-    // Compilers keep caches and settings there and run what these name.
+    // Compilers keep caches and settings there, and run the programs that these name: root must not run those of the caller.
     if let Some(home) = owner::home()
         && owner::is_elevated()
     {
@@ -95,7 +101,7 @@ pub fn asking(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A compiler or the like in a run's directory: its temporary files lie there, and the janitor ends it with the run.
+/// A command for a compiler or the like in a run's directory: its temporary files lie there, and the janitor ends it with the run.
 pub fn helper(program: impl AsRef<OsStr>, run: &Path) -> Command {
     let mut command = asking(program);
     command.current_dir(run).env("TMPDIR", run);

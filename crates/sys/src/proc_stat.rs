@@ -6,6 +6,7 @@ use std::path::Path;
 pub struct ProcStat<'a>(Vec<&'a str>);
 
 impl<'a> ProcStat<'a> {
+    /// `None` if the text has no name in parentheses, as the empty one of a process that has ended.
     pub fn parse(text: &'a str) -> Option<ProcStat<'a>> {
         Some(ProcStat(
             text.rsplit_once(')')?.1.split_ascii_whitespace().collect(),
@@ -17,30 +18,33 @@ impl<'a> ProcStat<'a> {
         self.0.get(number - 3).copied()
     }
 
+    /// A field as numbered in proc_pid_stat(5), from 3 on; `None` if it is missing or not a number.
     pub fn number(&self, number: usize) -> Option<u64> {
         self.field(number)?.parse().ok()
     }
 
-    /// `R` of one that runs, `Z` of one that has ended.
+    /// The state's letter, such as `R` if it runs and `Z` if it has ended.
     pub fn state(&self) -> Option<&str> {
         self.field(3)
     }
 
+    /// The process ID of the parent, 0 if that is outside of /proc's PID namespace.
     pub fn parent(&self) -> Option<u32> {
         self.field(4)?.parse().ok()
     }
 }
 
-/// Empty if the process has ended.
+/// The stat file of a process; empty if it has ended.
 pub fn text(pid: u32) -> String {
     read(format!("/proc/{pid}/stat")).unwrap_or_default()
 }
 
-/// A file of /proc as text: the names of processes and files in it need be none.
+/// A file of /proc as text. Names of processes and files in it need not be UTF-8: other bytes are replaced.
 pub fn read(path: impl AsRef<Path>) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
 }
 
+/// The unit of CPU times in /proc, in nanoseconds: usually 10 ms, whatever the kernel's own tick is.
 pub fn tick_ns() -> u64 {
     let hertz = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK)
         .ok()

@@ -20,23 +20,24 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Of a group that we started and whose leader has not been reaped; after that, the ID may be reused.
+/// Kills a process group that we started and whose leader has not been reaped: after that, the ID may be reused.
 pub fn kill_group(group: u32) {
     signal_group(group, Signal::SIGKILL);
 }
 
+/// Sends a signal to a process group of which the same must hold as for `kill_group`.
 pub fn signal_group(group: u32, signal: Signal) {
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(Pid::from_raw(group), signal);
     }
 }
 
-/// What an orphan leaves running becomes a child of this process.
+/// Makes this process the parent of processes below it whose parent ends, so that they can be found and waited for.
 pub fn adopt_orphans() {
     let _ = nix::sys::prctl::set_child_subreaper(true);
 }
 
-/// `exit status 1`, or the signal.
+/// The words for an ending: `exit status 1`, or `killed by` and the signal.
 pub fn ending_text(ending: Ending) -> String {
     match ending {
         Ending::Exited(code) => format!("exit status {code}"),
@@ -47,7 +48,7 @@ pub fn ending_text(ending: Ending) -> String {
     }
 }
 
-/// After its own name, as far as that is short; `None` if the process has ended or may not be read.
+/// A process's arguments without its name, the first 4 KiB; `None` if it has ended or may not be read.
 pub fn arguments(pid: u32) -> Option<String> {
     const MOST: u64 = 4096;
     let mut bytes = Vec::new();
@@ -58,7 +59,7 @@ pub fn arguments(pid: u32) -> Option<String> {
         .ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let words = text.trim_end_matches('\0');
-    // Some programs replace the whole by one line.
+    // Some programs replace all of it by one line of text.
     let (_, rest) = words
         .split_once('\0')
         .or_else(|| words.split_once(' '))
@@ -66,7 +67,7 @@ pub fn arguments(pid: u32) -> Option<String> {
     Some(rest.replace('\0', " "))
 }
 
-/// Empty if the process has ended.
+/// A process's or thread's name, up to 15 bytes; empty if it has ended.
 pub fn name_of(pid: i32) -> String {
     proc_stat::read(format!("/proc/{pid}/comm"))
         .unwrap_or_default()
@@ -74,7 +75,7 @@ pub fn name_of(pid: i32) -> String {
         .to_string()
 }
 
-/// Whether its file is set-user-ID or set-group-ID, or has capabilities.
+/// Whether a process's file is set-user-ID or set-group-ID, or has capabilities.
 pub fn gains_privileges(pid: i32) -> bool {
     let program = format!("/proc/{pid}/exe");
     let is_set_id = fs::metadata(&program).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
@@ -82,6 +83,7 @@ pub fn gains_privileges(pid: i32) -> bool {
     is_set_id || getxattr(program, "security.capability", &mut [0; 0]).is_ok_and(|bytes| bytes > 0)
 }
 
+/// Makes a named pipe for this user alone.
 pub fn make_fifo(path: &Path) -> std::io::Result<()> {
     Ok(nix::unistd::mkfifo(
         path,
@@ -89,13 +91,13 @@ pub fn make_fifo(path: &Path) -> std::io::Result<()> {
     )?)
 }
 
-/// A user whose pipes have too much memory already is refused: the pipe stays as it is.
+/// Gives a pipe room for so many bytes. A user whose pipes have too much memory already is refused: the pipe stays as it is.
 pub fn grow_pipe(pipe: &File, bytes: usize) {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     let _ = fcntl(pipe, FcntlArg::F_SETPIPE_SZ(bytes));
 }
 
-/// Or to be closed; false after `timeout` or a signal.
+/// Waits until a descriptor is readable or closed at its other end; false after `timeout`, of at most 65 s, or a signal.
 pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
     let milliseconds = u16::try_from(timeout.as_millis())
@@ -104,6 +106,7 @@ pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
 }
 
+/// Whether the other end of a pipe or terminal is closed.
 pub fn is_hung_up(fd: &impl AsFd) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::empty())];
     poll(&mut fds, PollTimeout::ZERO).is_ok_and(|_| {
@@ -113,6 +116,7 @@ pub fn is_hung_up(fd: &impl AsFd) -> bool {
     })
 }
 
+/// Whether this process ignores a signal.
 pub fn is_ignored(signal: i32) -> bool {
     // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.
     unsafe {
@@ -131,6 +135,7 @@ pub fn handle_sigxfsz() {
     }
 }
 
+/// Whether this user may execute a file.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
@@ -147,6 +152,7 @@ pub fn is_unknown_user(uid: u32) -> bool {
     !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
+/// The other threads of a process, and the threads of all processes below it, as /proc shows them now.
 pub fn descendants(process: i32) -> Vec<i32> {
     let (mut threads, mut processes) = (Vec::new(), vec![process]);
     while let Some(process) = processes.pop() {
@@ -157,7 +163,8 @@ pub fn descendants(process: i32) -> Vec<i32> {
     threads
 }
 
-/// Not reaped yet, or adopted; none where the system does not list them.
+/// The process IDs of a process's children that have not been reaped, also adopted ones; empty if the kernel does not list them
+/// (CONFIG_PROC_CHILDREN).
 pub fn children(process: i32) -> Vec<i32> {
     let lists: Vec<String> = threads_of(process)
         .into_iter()

@@ -20,20 +20,20 @@ pub struct EntryCounter {
     follower: Follower,
     leader: i32,
     /// AUDIT_ARCH_* of the leader's executable: calls through another gate carry its name.
-    own_architecture: u32,
+    native_architecture: u32,
     replying: HashSet<i32>,
-    /// As /proc names it; `None` where there is no /proc.
+    /// The pipe's name in /proc; `None` without /proc.
     reply_pipe: Option<PathBuf>,
     counts: IndexMap<(i32, String), u64>,
-    /// Since the last reply.
+    /// The number of entries since the last reply.
     made: u64,
     inside: HashMap<i32, String>,
     returned: Returned,
 }
 
 impl EntryCounter {
-    /// Also to what the process has started; what is being started meanwhile may be missed. Where /proc does not name the pipe,
-    /// replies are what the process itself writes to its standard output.
+    /// Attaches to a process and those that it has started; one that is being started meanwhile may be missed. Without a name of the
+    /// pipe, all that the process itself writes to its standard output counts as a reply.
     pub fn attach(pid: u32, reply_pipe: Option<PathBuf>) -> Result<EntryCounter, Errno> {
         let leader = i32::try_from(pid).map_err(|_| Errno::ESRCH)?;
         let mut follower = Follower::new(Stops::Calls, Some(leader));
@@ -44,7 +44,7 @@ impl EntryCounter {
         Ok(EntryCounter {
             follower,
             leader,
-            own_architecture: executable_architecture(leader),
+            native_architecture: executable_architecture(leader),
             replying: HashSet::new(),
             reply_pipe,
             counts: IndexMap::new(),
@@ -54,7 +54,7 @@ impl EntryCounter {
         })
     }
 
-    /// Without replies.
+    /// The results of all calls so far, without those that wrote replies.
     pub fn returned(&self) -> &Returned {
         &self.returned
     }
@@ -75,7 +75,7 @@ impl EntryCounter {
                 break notice.tid;
             }
         };
-        // Partners may still be on their way to where they wait for the next iteration. They get there before the cut,
+        // Partners may still be on their way to waiting for the next iteration. They get there before the cut,
         // so that it falls at the same point every time.
         let others = if alone {
             Vec::new()
@@ -111,7 +111,7 @@ impl EntryCounter {
                 return is_reply;
             }
             Event::Executed { .. } if notice.tid == self.leader => {
-                self.own_architecture = executable_architecture(self.leader);
+                self.native_architecture = executable_architecture(self.leader);
             }
             _ => {}
         }
@@ -119,11 +119,11 @@ impl EntryCounter {
     }
 
     fn enter(&mut self, tid: i32, call: &Call) {
-        if self.own_architecture == 0 {
-            // Where /proc does not tell it, the first call does: a program starts through its own gate.
-            self.own_architecture = call.architecture;
+        if self.native_architecture == 0 {
+            // Without /proc, the first call shows it: a program starts through its native gate.
+            self.native_architecture = call.architecture;
         }
-        let name = syscall_names::name(call.architecture, call.number, self.own_architecture);
+        let name = syscall_names::name(call.architecture, call.number, self.native_architecture);
         if name.starts_with("write") && self.goes_to_reply(tid, call.arguments[0]) {
             self.replying.insert(tid);
         }
@@ -134,10 +134,10 @@ impl EntryCounter {
 
     fn goes_to_reply(&self, tid: i32, descriptor: u64) -> bool {
         const STANDARD_OUTPUT: u64 = 1;
-        let file = |_: &PathBuf| std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}")).ok();
-        match self.reply_pipe.as_ref().and_then(file) {
-            Some(file) => self.reply_pipe.as_ref() == Some(&file),
-            None => tid == self.leader && descriptor == STANDARD_OUTPUT,
+        let link = format!("/proc/{tid}/fd/{descriptor}");
+        match (&self.reply_pipe, std::fs::read_link(link)) {
+            (Some(pipe), Ok(file)) => *pipe == file,
+            _ => tid == self.leader && descriptor == STANDARD_OUTPUT,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opened without access to what is in it: nothing happens to a device, and a FIFO does not wait.
+/// Opens a path without access to what is in it: nothing happens to a device, and a FIFO does not wait.
 pub fn place(path: &Path) -> std::io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -17,11 +17,11 @@ pub fn place(path: &Path) -> std::io::Result<File> {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Links {
     Refused,
-    /// But none out of the root.
+    /// Links inside the root are followed, and none out of it.
     Followed,
 }
 
-/// Below `root`, whatever links say.
+/// As `place`, for a path below `root`, which no link can leave.
 pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File> {
     let refused = if links == Links::Refused {
         ResolveFlag::RESOLVE_NO_SYMLINKS
@@ -34,13 +34,14 @@ pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File>
     Ok(File::from(openat2(root, path, how)?))
 }
 
-/// `None` if it is no regular file, or has more than `most` bytes.
+/// Opens a place for reading; `None` if it is not a regular file, or has more than `most` bytes.
 #[must_use]
 pub fn open(place: &File, most: u64) -> Option<(File, Metadata)> {
     let facts = place
         .metadata()
         .ok()
         .filter(|facts| facts.is_file() && facts.len() <= most)?;
+    // Opened by its descriptor: by its path, another file could have taken its place since the check.
     let file = File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()?;
     Some((file, facts))
 }
@@ -54,33 +55,36 @@ mod tests {
     #[test]
     fn only_small_regular_files_below_the_root_are_opened() {
         let directory = tempfile::tempdir().unwrap();
-        let path = |name: &str| directory.path().join(name);
-        fs::create_dir(path("in")).unwrap();
-        fs::write(path("in/file"), "text").unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", path("in/link")).unwrap();
-        std::os::unix::fs::symlink("in", path("through")).unwrap();
-        crate::process::make_fifo(&path("in/fifo")).unwrap();
-        let root = place(directory.path()).unwrap();
-        let read = |name: &str, most| {
-            let (mut file, facts) = open(
-                &place_in(&root, Path::new(name), Links::Refused).ok()?,
-                most,
-            )?;
-            let mut text = String::new();
-            file.read_to_string(&mut text).unwrap();
-            assert_eq!(facts.len(), text.len() as u64);
-            Some(text)
-        };
-        assert_eq!(read("in/file", 4).as_deref(), Some("text"));
-        // What leads out of the root leads to the root.
-        assert_eq!(read("/../in/file", 4).as_deref(), Some("text"));
-        assert_eq!(["in/file", "in"].map(|name| read(name, 3)), [None, None]);
-        let followed =
-            |name: &str| open(&place_in(&root, Path::new(name), Links::Followed).ok()?, 4);
-        assert!(followed("through/file").is_some() && followed("in/link").is_none());
-        assert_eq!(
-            ["in/link", "in/fifo", "through/file", "in/none"].map(|name| read(name, 1 << 20)),
-            [const { None }; 4]
-        );
+        let top = directory.path();
+        fs::create_dir(top.join("in")).unwrap();
+        fs::write(top.join("in/file"), "text").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", top.join("in/link")).unwrap();
+        std::os::unix::fs::symlink("in", top.join("through")).unwrap();
+        crate::process::make_fifo(&top.join("in/fifo")).unwrap();
+        let root = place(top).unwrap();
+        // A path that leads out of the root leads to the root.
+        for (name, links, most, text) in [
+            ("in/file", Links::Refused, 4, Some("text")),
+            ("/../in/file", Links::Refused, 4, Some("text")),
+            ("in/file", Links::Refused, 3, None),
+            ("in", Links::Refused, 3, None),
+            ("in/link", Links::Refused, 1 << 20, None),
+            ("in/fifo", Links::Refused, 1 << 20, None),
+            ("through/file", Links::Refused, 1 << 20, None),
+            ("in/none", Links::Refused, 1 << 20, None),
+            ("through/file", Links::Followed, 4, Some("text")),
+            ("in/link", Links::Followed, 4, None),
+        ] {
+            let read = place_in(&root, Path::new(name), links)
+                .ok()
+                .and_then(|place| open(&place, most))
+                .map(|(mut file, facts)| {
+                    let mut text = String::new();
+                    file.read_to_string(&mut text).unwrap();
+                    assert_eq!(facts.len(), text.len() as u64);
+                    text
+                });
+            assert_eq!(read.as_deref(), text, "{name}");
+        }
     }
 }

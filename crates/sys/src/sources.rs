@@ -1,4 +1,4 @@
-//! Where facts are read: files below one root, so that tests can lay out a machine in a directory.
+//! The files from which facts are read, below one root, so that tests can lay out a machine in a directory.
 //!
 //! A file that is missing, unreadable or empty is `None`: an unknown fact is an answer, never an error.
 
@@ -21,7 +21,7 @@ impl Default for Sources {
 }
 
 impl Sources {
-    /// Nothing comes from this process's environment.
+    /// A machine in a directory, for tests; nothing comes from this process's environment.
     pub fn below(root: impl Into<PathBuf>) -> Sources {
         Sources {
             root: root.into(),
@@ -29,10 +29,12 @@ impl Sources {
         }
     }
 
+    /// The kind of container by `$container`; `None` if that is unset or empty.
     pub fn container_variable(&self) -> Option<&str> {
         self.container.as_deref().filter(|name| !name.is_empty())
     }
 
+    /// A file as text, without blanks and NUL at its ends: files of the device tree end with one.
     pub fn text(&self, path: &str) -> Option<String> {
         let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes);
@@ -43,14 +45,17 @@ impl Sources {
         Some(text.to_string())
     }
 
+    /// A file as it is.
     pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        fs::read(self.at(path)).ok()
+        fs::read(self.resolve(path)).ok()
     }
 
+    /// The number that is all there is in a file, as in sysfs.
     pub fn number(&self, path: &str) -> Option<f64> {
         self.text(path)?.parse().ok()
     }
 
+    /// Whether a file holds 1; `None` if it holds neither 0 nor 1.
     pub fn flag(&self, path: &str) -> Option<bool> {
         match self.text(path)?.as_str() {
             "0" => Some(false),
@@ -59,21 +64,24 @@ impl Sources {
         }
     }
 
+    /// A field of this process's status file, such as `CapEff`.
     pub fn status(&self, field: &str) -> Option<String> {
         self.field("proc/self/status", &format!("{field}:"))
     }
 
-    /// What follows `start` in the first line that begins with it.
+    /// The rest of the first line that begins with `start`.
     pub fn field(&self, path: &str, start: &str) -> Option<String> {
         let text = self.text(path)?;
         let rest = text.lines().find_map(|line| line.strip_prefix(start))?;
         Some(rest.trim().to_string())
     }
 
+    /// The list of CPUs in a file, as `cpu_list` reads it.
     pub fn cpus(&self, path: &str) -> Option<Vec<u32>> {
         cpu_list(&self.text(path)?)
     }
 
+    /// Whether this process has a capability in effect; false if that is not known.
     pub fn has(&self, capability: u32) -> bool {
         let held = self
             .status("CapEff")
@@ -82,12 +90,14 @@ impl Sources {
         held >> capability & 1 == 1
     }
 
+    /// Whether there is a file or directory; false also if links do not lead to one.
     pub fn exists(&self, path: &str) -> bool {
-        self.at(path).exists()
+        self.resolve(path).exists()
     }
 
+    /// The sorted names in a directory; empty if it cannot be read.
     pub fn list(&self, path: &str) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.at(path)) else {
+        let Ok(entries) = fs::read_dir(self.resolve(path)) else {
             return Vec::new();
         };
         let mut names: Vec<String> = entries
@@ -98,16 +108,17 @@ impl Sources {
         names
     }
 
+    /// The target of a symbolic link, as it is.
     pub fn link(&self, path: &str) -> Option<String> {
         Some(
-            fs::read_link(self.at(path))
+            fs::read_link(self.resolve(path))
                 .ok()?
                 .to_string_lossy()
                 .into_owned(),
         )
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    fn resolve(&self, path: &str) -> PathBuf {
         self.root.join(Path::new(path.trim_start_matches('/')))
     }
 }
@@ -118,7 +129,7 @@ pub mod capability {
     pub const BPF: u32 = 39;
 }
 
-/// `0-2,5`
+/// The CPUs of a list such as `0-2,5`; `None` if it is malformed or empty.
 pub fn cpu_list(list: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in list.trim().split(',') {

@@ -7,14 +7,17 @@ use std::str::FromStr;
 pub struct Status(pub(super) String);
 
 impl Status {
-    pub fn of(id: impl std::fmt::Display) -> Status {
+    /// The status of a process or thread by its ID, or of `self`; without fields if it has ended.
+    pub fn of_task(id: impl std::fmt::Display) -> Status {
         Status::read(format!("/proc/{id}/status")).unwrap_or(Status(String::new()))
     }
 
+    /// A status file; `None` if it cannot be read.
     pub fn read(path: impl AsRef<Path>) -> Option<Status> {
         proc_stat::read(path).ok().map(Status)
     }
 
+    /// The text of a field, by its whole name.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.0
             .lines()
@@ -22,11 +25,12 @@ impl Status {
             .map(str::trim)
     }
 
-    /// Without its unit.
+    /// The first number of a field, without its unit.
     pub fn number<T: FromStr>(&self, name: &str) -> Option<T> {
         self.numbers(name).next()
     }
 
+    /// All numbers of a field, of which `Uid` has four and `NSpid` one for each PID namespace.
     pub fn numbers<T: FromStr>(&self, name: &str) -> impl DoubleEndedIterator<Item = T> {
         self.field(name)
             .unwrap_or_default()
@@ -73,16 +77,14 @@ mod tests {
         let mut named = std::process::Command::new("sh");
         named.args(["-c", "printf '\\377' > /proc/self/comm; kill -STOP $$"]);
         let mut named = named.spawn().unwrap();
-        let stopped = || {
-            Status::of(named.id())
-                .field("State")
-                .is_some_and(|state| state.starts_with('T'))
-        };
-        while !stopped() {
+        while !Status::of_task(named.id())
+            .field("State")
+            .is_some_and(|state| state.starts_with('T'))
+        {
             std::thread::yield_now();
         }
         let actual = (
-            Status::of(named.id()).number("Tgid"),
+            Status::of_task(named.id()).number("Tgid"),
             proc_stat::text(named.id()).is_empty(),
         );
         named.kill().and_then(|()| named.wait()).unwrap();

@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 const MOST_STEPS: usize = 2_000_000;
-/// To the end of a process.
+/// The largest number of steps to the end of a process.
 const MOST_TO_END: u64 = 100_000;
 pub const MOST_TIME: Duration = Duration::from_secs(10);
 
@@ -56,6 +56,7 @@ struct Position {
 }
 
 impl Stepper {
+    /// Attaches to a process and stops it; signals that it gets until then are delivered. If this thread ends, so does the process.
     pub fn attach(pid: u32, bits: Bits) -> Result<Stepper, StepError> {
         if !cfg!(target_arch = "x86_64") {
             return Err(StepError::Architecture);
@@ -97,6 +98,7 @@ impl Stepper {
         Err(StepError::Steps)
     }
 
+    /// Lets the process run on, untraced.
     pub fn release(self) -> Result<(), StepError> {
         Ok(ptrace::detach(self.pid, None)?)
     }
@@ -126,6 +128,7 @@ impl Stepper {
                 return Err(StepError::Time);
             }
             at = self.step(at, &mut trace)?;
+            // A function that calls itself returns to the same address, but from lower on the stack.
             if at.instruction == back && at.stack > entry {
                 return Ok(trace.addresses);
             }
@@ -243,7 +246,7 @@ impl Trace {
         }
     }
 
-    /// A signal came before the instruction ran, so it will be seen again.
+    /// Takes the last instruction back: a signal came before it ran, so it will be seen again.
     fn undo(&mut self, address: u64) {
         if self.addresses.last() == Some(&address) {
             self.addresses.pop();
@@ -273,7 +276,8 @@ pub struct Memory {
 const LONGEST_INSTRUCTION: usize = 15;
 
 impl Memory {
-    /// The vsyscall page is left out: it may be execute-only, and its content is not what runs.
+    /// Reads the mappings of a process and the code at these addresses. The vsyscall page is left out: it may be execute-only, and its
+    /// content is not what runs.
     pub fn read(&mut self, pid: u32, addresses: impl Iterator<Item = u64>) -> std::io::Result<()> {
         let maps = super::proc_stat::read(format!("/proc/{pid}/maps"))?;
         let memory = std::fs::File::open(format!("/proc/{pid}/mem"))?;

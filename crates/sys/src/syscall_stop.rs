@@ -1,4 +1,4 @@
-//! Where in a system call a tracee is stopped, and which call it is (PTRACE_GET_SYSCALL_INFO, Linux 5.3).
+//! The place in a system call at which a tracee is stopped, and which call it is (PTRACE_GET_SYSCALL_INFO, Linux 5.3).
 //!
 //! Rejected: nix's wrapper, which is declared for glibc only, so that nothing would compile with musl.
 
@@ -17,7 +17,7 @@ pub enum SyscallStop {
     Entry(Call),
     /// Stopped by a seccomp filter, before the call.
     Filter(Call),
-    /// What it returned: a negative errno if it failed.
+    /// The result: a negative errno if the call failed.
     Exit {
         result: i64,
         failed: bool,
@@ -65,6 +65,7 @@ impl Info {
     }
 }
 
+/// Asks the kernel about a stopped tracee; `ESRCH` if it was killed, `EIO` before Linux 5.3.
 #[allow(unsafe_code)]
 pub fn syscall_stop(pid: i32) -> Result<SyscallStop, Errno> {
     const GET_SYSCALL_INFO: u16 = 0x420e;

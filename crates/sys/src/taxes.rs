@@ -1,7 +1,7 @@
-//! What makes every system call slower: of this process (seccomp, a tracer) or of all (tracing, audit, kernel options).
+//! Finds what makes every system call slower: of this process (seccomp, a tracer) or of all (tracing, audit, kernel options).
 //!
-//! What cannot be read is not reported. Seen as root only: tracefs, other processes' descriptors. Never seen: BPF programs that
-//! are pinned or held by no descriptor, audit rules themselves, tracers in other containers.
+//! Files that cannot be read are not reported. Seen as root only: tracefs, other processes' descriptors. Never seen: BPF programs
+//! that are pinned or held by no descriptor, audit rules themselves, tracers in other containers.
 
 mod descriptors;
 mod tax;
@@ -17,6 +17,7 @@ use model::Tax;
 use model::prose::counted;
 use model::tax::kind;
 
+/// All taxes that files show, those of this process first. As root it reads the descriptors of all processes.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let of_process = [seccomp, traced]
         .into_iter()
@@ -87,11 +88,10 @@ fn audit_daemon(sources: &Sources) -> Option<Tax> {
 
 /// CPUs without timer ticks account for time at each entry and exit instead.
 fn context_tracking(sources: &Sources) -> Option<Tax> {
-    let listed = || listed_cpus(sources, "nohz_full");
     let cpus = option(sources, |word| {
         word.starts_with("nohz_full=") || word == "nohz_full"
     })
-    .or_else(|| listed().map(|list| format!("nohz_full={list}")))?;
+    .or_else(|| Some(format!("nohz_full={}", listed_cpus(sources, "nohz_full")?)))?;
     Some(tax(
         kind::CONTEXT_TRACKING,
         format!("{cpus}: those CPUs account for time at each entry and exit"),
@@ -215,7 +215,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_files_tell_of_is_found() {
+    fn taxes_are_read_from_files() {
         for (files, expected) in ROWS {
             let actual = taxes(&tree(files).1);
             let actual: Vec<(&str, &str)> = actual

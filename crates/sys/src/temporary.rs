@@ -13,7 +13,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
-/// Whatever the umask. A device or a pipe is written into; after an error, an earlier file stays.
+/// Writes a file with `mode`, whatever the umask, and all at once: after an error, an earlier file stays. A device or a pipe is
+/// written into.
 pub fn put(path: &Path, mode: u32, contents: &[u8]) -> io::Result<()> {
     let earlier = fs::metadata(path).ok();
     if earlier.as_ref().is_some_and(|facts| !facts.is_file()) {
@@ -29,6 +30,7 @@ pub fn put(path: &Path, mode: u32, contents: &[u8]) -> io::Result<()> {
     temporary.become_file(path, earlier.is_none())
 }
 
+/// The directory that a path's last name is in; `.` if it has only one.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -47,7 +49,7 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// The file has `mode`, less the umask.
+    /// A file in `folder`, which must be on the file system of the final one; it has `mode`, less the umask.
     pub fn beside(folder: &Path, mode: u32) -> io::Result<Temporary> {
         if let Some(file) = nameless(folder, mode) {
             return Temporary::locked(file, None, folder);
@@ -72,11 +74,12 @@ impl Temporary {
         })
     }
 
+    /// The file to write into.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Replaces any file there; `is_new` if there seems to be none.
+    /// Gives the file its final name and replaces any file there; `is_new` if there seems to be none, which saves a temporary name.
     pub fn become_file(mut self, path: &Path, is_new: bool) -> io::Result<()> {
         let name = match self.name.take() {
             Some(name) => name,
@@ -88,7 +91,7 @@ impl Temporary {
         name.persist(path).map_err(|error| error.error)
     }
 
-    /// No file may be there, nor be made meanwhile. An error comes with the file itself, to try again.
+    /// Gives the file its final name; fails if a file is there, or is made meanwhile. An error comes with the file itself, to try again.
     pub fn become_new(mut self, path: &Path) -> Result<(), (io::Error, Temporary)> {
         let Some(name) = self.name.take() else {
             return self.link(path).map_err(|error| (error, self));
@@ -137,7 +140,7 @@ fn names() -> Builder<'static, 'static> {
     builder
 }
 
-/// What killed programs left: files of this user that nobody is writing.
+/// Removes temporary files that killed programs left: those of this user without a lock.
 pub fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -235,21 +238,22 @@ mod tests {
     #[test]
     fn only_files_without_a_writer_are_swept() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let folder = folder.path();
         for name in [".syscost-dead.tmp", ".syscost-foreign.tmp", "other.tmp"] {
-            fs::write(at(name), "").unwrap();
+            fs::write(folder.join(name), "").unwrap();
         }
-        fs::create_dir(at(".syscost-directory.tmp")).unwrap();
-        std::os::unix::fs::symlink(at("other.tmp"), at(".syscost-link.tmp")).unwrap();
-        let foreign_is_swept =
-            std::os::unix::fs::chown(at(".syscost-foreign.tmp"), Some(65533), None).is_err();
-        let living = with_name(folder.path());
-        sweep(folder.path());
+        fs::create_dir(folder.join(".syscost-directory.tmp")).unwrap();
+        let link = folder.join(".syscost-link.tmp");
+        std::os::unix::fs::symlink(folder.join("other.tmp"), link).unwrap();
+        let foreign = folder.join(".syscost-foreign.tmp");
+        let foreign_is_swept = std::os::unix::fs::chown(foreign, Some(65533), None).is_err();
+        let living = with_name(folder);
+        sweep(folder);
         let mut left = vec![".syscost-directory.tmp", ".syscost-link.tmp", "other.tmp"];
         left.extend((!foreign_is_swept).then_some(".syscost-foreign.tmp"));
         let name = living.name.as_ref().unwrap().file_name().unwrap();
         left.push(name.to_str().unwrap());
         left.sort();
-        assert_eq!(names_in(folder.path()), left);
+        assert_eq!(names_in(folder), left);
     }
 }

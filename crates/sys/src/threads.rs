@@ -1,17 +1,18 @@
-//! Threads, where the system may refuse them (a limit of processes, no memory): `std::thread::spawn` would panic then.
+//! Threads that the system may refuse (a limit of processes, no memory): `std::thread::spawn` would panic then.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::{self, Builder, JoinHandle, Scope};
 use std::time::Duration;
 
+/// Starts a thread; an error names the limits to raise.
 pub fn start<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     Builder::new().spawn(work).map_err(refused)
 }
 
-/// It ends before `scope` does.
+/// Starts a thread that ends before `scope` does.
 pub fn start_in<'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() + Send + 'scope,
@@ -37,7 +38,7 @@ pub struct Lookout {
 }
 
 impl Lookout {
-    /// After each `period`, as long as `look` returns true.
+    /// Calls `look` after each `period`, as long as it returns true.
     pub fn start(
         period: Duration,
         mut look: impl FnMut() -> bool + Send + 'static,
@@ -59,8 +60,8 @@ impl Drop for Lookout {
     }
 }
 
-/// Hands what `work` makes of each of `count` to `take`, in order. A thread waits until its result is taken, so that there is one
-/// for each thread in memory. What a thread that cannot be started would have done is done by the caller's.
+/// Calls `work` with each number below `count` on all CPUs, and hands the results to `take` in order. A thread waits until its result is
+/// taken, so that there is one result for each thread in memory. The caller's thread does the work of those that cannot be started.
 pub fn in_order<T: Send, E>(
     count: usize,
     work: impl Fn(usize) -> T + Sync,
@@ -72,7 +73,7 @@ pub fn in_order<T: Send, E>(
     on_threads([threads, threads], count, &work, take)
 }
 
-/// A test lets only the first `most` be started.
+/// As `in_order`; a test lets only the first `most` threads be started.
 fn on_threads<T: Send, E>(
     [threads, most]: [usize; 2],
     count: usize,

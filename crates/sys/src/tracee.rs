@@ -26,8 +26,8 @@ pub enum Report {
     Ended(Ending),
 }
 
-/// With everything that it will start, such that system call stops differ from signals, and interrupts it once. `EPERM` if it may
-/// not be traced or already is, `ESRCH` if it has ended.
+/// Begins to trace a task and everything that it will start, such that system call stops differ from signals, and interrupts it once.
+/// `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
 pub fn seize(tid: i32, more: Options) -> Result<(), Errno> {
     let tree = Options::PTRACE_O_TRACESYSGOOD
         | Options::PTRACE_O_TRACEFORK
@@ -44,8 +44,8 @@ pub enum Whose {
     One(i32),
 }
 
-/// `None` if `flags` has WNOHANG and there is no report. With WNOWAIT the report stays; that of a stop is dropped when the tracee
-/// is resumed. `ECHILD` if there is nothing to wait for, `EINTR` after a signal.
+/// Waits for a report; `None` if `flags` has WNOHANG and there is none. With WNOWAIT the report stays; that of a stop is dropped when
+/// the tracee is resumed. `ECHILD` if there is nothing to wait for, `EINTR` after a signal.
 pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
     wait_id(
         whose,
@@ -53,13 +53,13 @@ pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
     )
 }
 
-/// Never the report of its end; `None` if it was killed while it was stopped.
+/// Takes the report of a stop from the kernel, never that of its end; `None` if it was killed while it was stopped.
 pub fn take_stop(pid: i32) -> Result<Option<Report>, Errno> {
     let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
 }
 
-/// With WNOWAIT in `flags`, the child stays to be reaped. `ECHILD` if it has been.
+/// Waits until a child has ended. With WNOWAIT in `flags`, it stays to be reaped. `ECHILD` if it has been.
 pub fn wait_for_end(pid: i32, flags: i32) -> Result<Ending, Errno> {
     loop {
         match wait_id(Whose::One(pid), libc::WEXITED | flags) {
@@ -97,7 +97,7 @@ fn report(code: i32, status: i32) -> Report {
     }
 }
 
-/// Returns the kernel's accounting of it and the children that it waited for.
+/// Reaps a task that has ended; returns the kernel's accounting of it and the children that it waited for.
 pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
     unsafe {
@@ -119,7 +119,7 @@ pub enum Resume {
     Detach,
 }
 
-/// Delivers `signal` unless it is 0; `ESRCH` if it was killed.
+/// Lets a stopped tracee run on, and delivers `signal` unless it is 0; `ESRCH` if it was killed.
 pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
     let request = match how {
         Resume::ToCall => libc::PTRACE_SYSCALL,
@@ -131,19 +131,20 @@ pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
         .map(drop)
 }
 
-/// It stays in its group stop, but reports what wakes it (ptrace(2), PTRACE_LISTEN).
+/// Leaves a tracee in its group stop such that it reports what wakes it (ptrace(2), PTRACE_LISTEN).
 pub fn listen(pid: i32) -> Result<(), Errno> {
     // SAFETY: PTRACE_LISTEN takes no address and no data, and accesses none of our memory.
     Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, NO_ADDRESS, NO_ADDRESS) })
         .map(drop)
 }
 
+/// Whether a task is a thread of that process now; false if it has ended.
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     // SAFETY: signal 0 only checks and sends nothing (kill(2)); tgkill(2) takes numbers only.
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
-/// Up to its zero byte, as long as a path may be; `None` if it cannot be read.
+/// The bytes at an address of another process up to a zero byte, at most as many as a path may have; `None` if they cannot be read.
 pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
     let mut text = [0u8; 4096];
     let mut length = 0;
@@ -161,7 +162,8 @@ pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
     None
 }
 
-/// From `address` to the end of its page, at most as much as `buffer` holds; returns the number of bytes.
+/// Reads another process's memory from `address` to the end of its page, at most as much as `buffer` holds; returns the number of
+/// bytes. Rejected: reading on, which fails as a whole if the next page is not mapped.
 pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
     const PAGE: u64 = 4096;
     let rest = usize::try_from(PAGE - address % PAGE)
@@ -176,7 +178,7 @@ pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Err
     )
 }
 
-/// AUDIT_ARCH_* from the class and machine in the ELF header (elf.h); 0 if unknown.
+/// AUDIT_ARCH_* of a process by the class and machine in its ELF header (elf.h); 0 if unknown.
 pub fn executable_architecture(pid: i32) -> u32 {
     let mut header = [0u8; 20];
     let file = std::fs::File::open(format!("/proc/{pid}/exe"));

@@ -1,4 +1,4 @@
-//! A tree of running processes as /proc shows it. Those that have ended only a tracer knows.
+//! A tree of running processes as /proc shows it. Only a tracer knows those that have ended.
 
 use super::proc_stat::{self, ProcStat};
 use super::status::Status;
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::str::FromStr;
 
-/// /proc shows the PID namespace of whoever mounted it, which may be another one after unshare(1) or in a misconfigured
-/// container.
+/// Fails, with advice, if /proc shows another PID namespace than ours: it is that of whoever mounted it, which may be another one
+/// after unshare(1) or in a misconfigured container.
 pub fn check_numbers() -> Result<(), String> {
     const ADVICE: &str = "mount one for this namespace, as 'mount -t proc proc /proc' or 'unshare --pid --fork --mount-proc' do";
     let status = Status::read("/proc/self/status")
@@ -24,8 +24,8 @@ fn shows_other_numbers(status: &Status) -> bool {
     status.numbers::<u32>("NSpid").count() > 1
 }
 
-/// Without orphans that were reparented, and without this process and its children: of the shell that started us, it is not us
-/// who are looked at.
+/// A process and its descendants, without orphans that were reparented. Without this process and its children too: if `root` is the
+/// shell that started us, we are not part of what is asked for.
 pub fn processes(root: u32) -> Vec<u32> {
     let parents: Vec<(u32, u32)> = numbers("/proc")
         .into_iter()
@@ -35,28 +35,28 @@ pub fn processes(root: u32) -> Vec<u32> {
     descendants(root, &parents)
 }
 
-/// Of a process and its descendants so far; 0 if it is not known.
+/// The largest peak memory of a process and its descendants so far, in KiB; 0 if it is not known.
 pub fn peak_rss_kib(root: u32) -> u64 {
     processes(root)
         .into_iter()
-        .filter_map(|pid| Status::of(pid).number("VmHWM"))
+        .filter_map(|pid| Status::of_task(pid).number("VmHWM"))
         .max()
         .unwrap_or(0)
 }
 
 fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
-    let mut btreeset = BTreeSet::from([root]);
+    let mut members = BTreeSet::from([root]);
     loop {
-        let before = btreeset.len();
-        btreeset.extend(
+        let before = members.len();
+        members.extend(
             parents
                 .iter()
-                .filter(|(_, parent)| btreeset.contains(parent))
+                .filter(|(_, parent)| members.contains(parent))
                 .map(|(pid, _)| *pid)
                 .collect::<Vec<_>>(),
         );
-        if btreeset.len() == before {
-            return btreeset.into_iter().collect();
+        if members.len() == before {
+            return members.into_iter().collect();
         }
     }
 }

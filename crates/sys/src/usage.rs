@@ -55,10 +55,12 @@ impl From<Used> for Usage {
 }
 
 impl Used {
+    /// User and system time, in nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }
 
+    /// Adds a share (0 to 1) of other usage, rounded field by field.
     pub fn add(&mut self, other: &Used, share: f64) {
         let (sum, more): ([u64; 9], [u64; 9]) = (transmute!(*self), transmute!(*other));
         let sums: [u64; 9] =
@@ -67,7 +69,7 @@ impl Used {
     }
 }
 
-/// Of children that were waited for. Not their peak memory: of several, the kernel knows only whose was the largest.
+/// The usage of all children that were waited for, without their peak memory: the kernel keeps only the largest of several.
 pub fn of_children() -> Usage {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(
         |_| Usage::default(),
@@ -79,28 +81,32 @@ fn cpu_ns(who: UsageWho) -> u64 {
     getrusage(who).map_or(0, |usage| Used::from(usage.as_ref()).cpu_ns())
 }
 
+/// The CPU time of this process without its children, in nanoseconds.
 pub fn own_cpu_ns() -> u64 {
     cpu_ns(UsageWho::RUSAGE_SELF)
 }
 
+/// The CPU time of this process and the children that it has waited for, in nanoseconds.
 pub fn cpu_ns_with_children() -> u64 {
     own_cpu_ns() + cpu_ns(UsageWho::RUSAGE_CHILDREN)
 }
 
-/// Without its children; times usually have a resolution of 10 ms. Everything is unknown if it has ended.
+/// The usage of a process without its children; times usually have a resolution of 10 ms. Everything is unknown if it has ended.
 pub fn of_process(pid: u32) -> Usage {
     parse(&proc_stat::text(pid), proc_stat::tick_ns()).unwrap_or_default()
 }
 
+/// Usage from the text of a stat file, whose times are in ticks of `tick_ns`.
 #[doc(hidden)]
 pub fn parse(stat: &str, tick_ns: u64) -> Option<Usage> {
     let stat = ProcStat::parse(stat)?;
-    let ns = |field| Some(stat.number(field)?.saturating_mul(tick_ns));
+    let [user_ns, system_ns] =
+        [14, 15].map(|field| Some(stat.number(field)?.saturating_mul(tick_ns)));
     Some(Usage {
         minor_faults: stat.number(10),
         major_faults: stat.number(12),
-        user_ns: ns(14),
-        system_ns: ns(15),
+        user_ns,
+        system_ns,
         ..Usage::default()
     })
 }

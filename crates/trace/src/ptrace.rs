@@ -31,7 +31,7 @@ pub const KIND: TracerKind = TracerKind {
 fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     options.for_processes_only()?;
     // A filter that the command inherits would answer calls before ours sees them.
-    let inherits = Status::of("self").number("Seccomp") > Some(0u8);
+    let inherits = Status::of_task("self").number("Seccomp") > Some(0u8);
     let filter = options.detail == Detail::Counts && options.held() && !inherits;
     let stops = if filter { Stops::Filter } else { Stops::Calls };
     let times = options.detail == Detail::Times;

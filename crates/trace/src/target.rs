@@ -82,7 +82,7 @@ impl Target {
 
 /// `12 (nginx)`
 fn named(pid: u32) -> String {
-    match Status::of(pid).field("Name") {
+    match Status::of_task(pid).field("Name") {
         Some(name) => format!("{pid} ({name})"),
         None => pid.to_string(),
     }

@@ -20,13 +20,13 @@ const DECL_TAG: u32 = 17;
 const ENUM64: u32 = 19;
 const TYPEDEF: u32 = 8;
 
-/// How many unnamed structs and unions within one struct are searched.
+/// The largest number of unnamed structs and unions that is searched within one struct.
 const MOST_WITHIN: usize = 256;
 
 pub struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
-    /// Where each type begins in `types`; type 0 is void and has none.
+    /// The offset of each type in `types`, by type ID; type 0 is void and has none.
     offsets: Vec<u32>,
     named: HashMap<(TypeKind, &'a str), u32>,
 }
@@ -47,7 +47,8 @@ pub enum Step {
 }
 
 impl<'a> Btf<'a> {
-    /// Only types in `wanted` can then be found by name. Fails if the bytes are of another byte order, or truncated.
+    /// Indexes only the types in `wanted` by name: a kernel has a hundred thousand. Fails if the bytes have another byte order or are
+    /// truncated.
     pub fn parse(bytes: &'a [u8], wanted: &[(TypeKind, &'a str)]) -> Result<Btf<'a>, String> {
         let (types, strings) =
             sections(bytes).ok_or("it is not BTF of this machine's byte order")?;
@@ -67,6 +68,7 @@ impl<'a> Btf<'a> {
             let id = u32::try_from(self.offsets.len()).ok()?;
             self.offsets.push(u32::try_from(offset).ok()?);
             let head = self.head(offset)?;
+            // Some names stand for several types of the kernel: the first one counts.
             if let Some((kind, text)) = wanted.iter().find(|(kind, text)| {
                 *kind as u32 == head.kind && is(self.strings, head.name, text.as_bytes())
             }) {
@@ -77,13 +79,14 @@ impl<'a> Btf<'a> {
         (offset == self.types.len()).then_some(())
     }
 
+    /// The ID of a type that `parse` was asked for; `None` if the kernel has no such type.
     pub fn id(&self, kind: TypeKind, name: &str) -> Option<u32> {
         self.named.get(&(kind, name)).copied()
     }
 
-    /// The offset in bytes, and the type. Unnamed structs and unions are searched as well.
-    pub fn place(&self, of: &str, path: &[Step]) -> Option<(u32, u32)> {
-        let mut id = self.id(TypeKind::Struct, of)?;
+    /// The offset of a field in bytes, and the ID of its type. Unnamed structs and unions are searched as well.
+    pub fn place(&self, structure: &str, path: &[Step]) -> Option<(u32, u32)> {
+        let mut id = self.id(TypeKind::Struct, structure)?;
         let mut bits: u32 = 0;
         for step in path {
             let (at, inner) = match step {
@@ -96,7 +99,7 @@ impl<'a> Btf<'a> {
         Some((bits / 8, id))
     }
 
-    /// In bytes; `None` of what is no number, pointer or enumerator.
+    /// The size in bytes of a number, a pointer or an enumerator; `None` for other types.
     pub fn scalar_size(&self, id: u32) -> Option<u32> {
         let head = self.type_of(self.resolved(id)?)?;
         if !matches!(head.kind, INT | POINTER | ENUM) {
@@ -105,19 +108,20 @@ impl<'a> Btf<'a> {
         self.size(id)
     }
 
-    /// In bytes: `a.b` for a field of a nested struct.
-    pub fn field(&self, of: &str, path: &str) -> Option<u32> {
+    /// The offset of a field in bytes; `path` is `a.b` for a field of a nested struct.
+    pub fn field(&self, structure: &str, path: &str) -> Option<u32> {
         let steps: Vec<Step> = path
             .split('.')
             .map(|name| Step::Member(name.to_string()))
             .collect();
-        Some(self.place(of, &steps)?.0)
+        Some(self.place(structure, &steps)?.0)
     }
 
-    /// The struct `id` and what an access string such as `0:2:1` leads to in it, by names.
+    /// The name of struct `id`, and the path in it that an access string such as `0:2:1` (CO-RE) stands for.
     pub fn access(&self, id: u32, indices: &str) -> Option<(&'a str, Vec<Step>)> {
-        let of = self.name(id)?;
+        let structure = self.name(id)?;
         let (mut id, mut steps) = (id, Vec::new());
+        // The first index is into an array of whole structs, and always 0.
         for index in indices.split(':').skip(1) {
             let index: u32 = index.parse().ok()?;
             let container = self.resolved(id)?;
@@ -131,19 +135,22 @@ impl<'a> Btf<'a> {
                 id = inner;
             }
         }
-        Some((of, steps))
+        Some((structure, steps))
     }
 
+    /// The name of a type; empty if it has none, `None` if there is no such type.
     pub fn name(&self, id: u32) -> Option<&'a str> {
         self.string(self.type_of(id)?.name)
     }
 
+    /// The string at an offset of the string section; `None` beyond its end or if it is not UTF-8.
     pub fn string(&self, at: u32) -> Option<&'a str> {
         let text = self.strings.get(at as usize..)?;
         let end = text.iter().position(|byte| *byte == 0)?;
         std::str::from_utf8(&text[..end]).ok()
     }
 
+    /// Names and type IDs of the variables in a section such as `.maps`.
     pub fn variables(&self, section: &str) -> Option<Vec<(&'a str, u32)>> {
         let id = self.id(TypeKind::Section, section)?;
         let at = *self.offsets.get(id as usize)? as usize + 12;
@@ -166,17 +173,19 @@ impl<'a> Btf<'a> {
             .collect()
     }
 
+    /// The ID of the type that a pointer points to; `None` if `id` is not a pointer.
     pub fn pointee(&self, id: u32) -> Option<u32> {
         let head = self.type_of(self.resolved(id)?)?;
         (head.kind == POINTER).then_some(head.size_or_type)
     }
 
+    /// The number of elements of an array; `None` if `id` is not an array.
     pub fn length(&self, id: u32) -> Option<u32> {
         (self.type_of(id)?.kind == ARRAY).then_some(())?;
         word(self.types, *self.offsets.get(id as usize)? as usize + 20)
     }
 
-    /// In bytes.
+    /// The size in bytes of a type, behind typedefs and qualifiers; `None` for functions and what is larger than 4 GiB.
     pub fn size(&self, id: u32) -> Option<u32> {
         let id = self.resolved(id)?;
         let head = self.type_of(id)?;
@@ -190,20 +199,21 @@ impl<'a> Btf<'a> {
         }
     }
 
-    /// The offset in bits, and the type.
+    /// The offset of an array's element in bits, and its type.
     fn element(&self, id: u32, index: u32) -> Option<(u32, u32)> {
         let id = self.resolved(id)?;
         (self.type_of(id)?.kind == ARRAY).then_some(())?;
-        let of = word(self.types, *self.offsets.get(id as usize)? as usize + 12)?;
+        let element = word(self.types, *self.offsets.get(id as usize)? as usize + 12)?;
+        // The size of an element is asked for only if it matters: a forward declaration has none.
         let bits = if index == 0 {
             0
         } else {
-            self.size(of)?.checked_mul(8)?.checked_mul(index)?
+            self.size(element)?.checked_mul(8)?.checked_mul(index)?
         };
-        Some((bits, of))
+        Some((bits, element))
     }
 
-    /// Including the context.
+    /// How many arguments the function has that `typedef` points to, the context included.
     pub fn arguments(&self, typedef: &str) -> Option<u32> {
         let pointer = self
             .type_of(self.id(TypeKind::Typedef, typedef)?)?
@@ -212,7 +222,7 @@ impl<'a> Btf<'a> {
         (function.kind == FUNC_PROTO).then_some(function.count)
     }
 
-    /// Offset in bits, and type. Each type is searched once: malformed BTF may contain cycles.
+    /// The offset of a member in bits, and its type. Each type is searched once: malformed BTF may contain cycles.
     fn member(&self, id: u32, wanted: &str, seen: &mut HashSet<u32>) -> Option<(u32, u32)> {
         let id = self.resolved(id)?;
         let head = self.type_of(id)?;
@@ -233,6 +243,7 @@ impl<'a> Btf<'a> {
     fn nth_member(&self, id: u32, index: u32, bitfields: bool) -> Option<(&'a str, u32, u32)> {
         let at = *self.offsets.get(id as usize)? as usize + 12 + 12 * index as usize;
         let bits = word(self.types, at + 8)?;
+        // With the struct's flag set, the upper byte is the width of a bitfield.
         let bits = if bitfields { bits & 0xff_ffff } else { bits };
         Some((
             self.string(word(self.types, at)?)?,
@@ -242,9 +253,11 @@ impl<'a> Btf<'a> {
     }
 
     fn resolved(&self, mut id: u32) -> Option<u32> {
+        // Bounded: malformed BTF may contain cycles.
         for _ in 0..16 {
             let head = self.type_of(id)?;
             match head.kind {
+                // Typedefs, volatile, const, restrict and type tags.
                 TYPEDEF..=11 | 18 => id = head.size_or_type,
                 _ => return Some(id),
             }
@@ -279,7 +292,7 @@ struct Head {
 }
 
 impl Head {
-    /// Bytes that follow; `None` of a kind that this code does not know.
+    /// The number of bytes that follow the head; `None` for a kind that this code does not know.
     fn extra(&self) -> Option<usize> {
         let count = self.count as usize;
         match self.kind {
@@ -296,11 +309,16 @@ impl Head {
 fn sections(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let magic = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
     let header = word(bytes, 4)? as usize;
-    let part = |at| {
-        let start = header.checked_add(word(bytes, at)? as usize)?;
-        bytes.get(start..start.checked_add(word(bytes, at + 4)? as usize)?)
-    };
-    (magic == MAGIC).then_some((part(8)?, part(16)?))
+    if magic != MAGIC {
+        return None;
+    }
+    Some((part(bytes, header, 8)?, part(bytes, header, 16)?))
+}
+
+/// One of the parts behind the header, whose offset and length are at `at`.
+fn part(bytes: &[u8], header: usize, at: usize) -> Option<&[u8]> {
+    let start = header.checked_add(word(bytes, at)? as usize)?;
+    bytes.get(start..start.checked_add(word(bytes, at + 4)? as usize)?)
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {

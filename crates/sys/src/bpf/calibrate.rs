@@ -24,19 +24,20 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// One at a time: the child of another thread's would have copies of our attachments, which then outlive their closing.
+/// Held by the one thread that calibrates: a child that another thread forks meanwhile would have copies of our attachments, which
+/// then outlive their closing.
 static CALIBRATING: Mutex<()> = Mutex::new(());
-/// Each untraced and traced. The interval of so many leaves out six at each end.
+/// The number of pairs, each untraced and traced. The interval of so many leaves out six at each end.
 const PAIRS: usize = 24;
 /// Pairs that a busy machine does not get done in this time are left out.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Of each side of a pair; the first is left out.
+/// Batches on each side of a pair; the first is left out, because caches are cold.
 const BATCHES: usize = 9;
 const TURNS_PER_BATCH: u32 = 25;
 const BARE_PER_BATCH: u32 = 100;
 const PROCESSES_PER_BATCH: u32 = 2;
 const PAGE_BYTES: usize = 4096;
-/// Read before each call: as much as first-level caches hold.
+/// Bytes that are read before each call: as many as first-level caches hold.
 const MEMORY: usize = 32 << 10;
 const CACHE_LINE: usize = 64;
 
@@ -49,8 +50,8 @@ struct Caller {
     from: OwnedFd,
 }
 
-/// What a tracer does something for: a call, by what it looks at, and on one of many relative paths, of which the caches do not
-/// have what is known; a path or file whose name it has not seen before; a switch with what woke the thread; a process that
+/// The events that cost a tracer different times: a call, by what it looks at; one on one of many relative paths, whose entries in
+/// the tracer's maps are not in the caches; a path that it has not seen before; a switch, with what woke the thread; a process that
 /// begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -69,11 +70,11 @@ pub const MANY: u32 = 8192;
 
 pub type Each<T> = [T; KINDS];
 
-/// `None` where too few pairs were done in time.
+/// The time that tracing adds; `None` if too few pairs were done in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     pub added: Option<Each<Overhead>>,
-    /// What the programs measure for a call without work minus its untraced time; also `None` if they only count.
+    /// The time that the programs measure for a call without work, minus its untraced time; also `None` if they only count.
     pub offset: Option<Overhead>,
     pub call_ns: f64,
     pub fault_ns: f64,
@@ -86,7 +87,10 @@ struct Pair {
     measured_ns: Option<f64>,
 }
 
-/// Leaves the programs attached, with all counts at zero.
+/// Measures the overhead of tracing, in up to 2 s. Leaves the programs attached, with all counts at zero.
+///
+/// # Errors
+/// The child cannot be started, or the kernel refuses to attach a program or to mark the child.
 pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let _alone = CALIBRATING.lock().unwrap_or_else(PoisonError::into_inner);
     let caller = Caller::start()?;
@@ -96,11 +100,11 @@ pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     programs.mark(child.as_fd(), state::LIVE)?;
     programs.begin_present()?;
     let pairs = measure(programs, &caller)?;
-    // Its end must be seen.
+    // The last pair may have ended detached, and the programs must see the child's end: it would stay in the count of live tasks.
     programs.attach()?;
     caller.end()?;
     programs.reset()?;
-    Ok(Calibration::of(&pairs))
+    Ok(Calibration::from_pairs(&pairs))
 }
 
 fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
@@ -110,6 +114,7 @@ fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
     while pairs.len() < PAIRS && begun.elapsed() < PATIENCE {
         let mut pair = Pair::default();
         let traced_first = pairs.len() % 2 == 1;
+        // In alternating order: a machine that gets slower steadily would otherwise make tracing look expensive.
         for traced in [traced_first, !traced_first] {
             if !traced {
                 programs.detach();
@@ -132,11 +137,11 @@ fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
 }
 
 impl Calibration {
-    fn of(pairs: &[Pair]) -> Calibration {
+    fn from_pairs(pairs: &[Pair]) -> Calibration {
         let measured = pairs.iter().filter_map(|pair| pair.measured_ns);
         let all: Option<Vec<Overhead>> = (0..KINDS)
             .map(|kind| {
-                Overhead::from_differences(pairs.iter().map(|pair| pair.own()[kind]).collect())
+                Overhead::from_differences(pairs.iter().map(|pair| pair.added_ns()[kind]).collect())
             })
             .collect();
         Calibration {
@@ -152,13 +157,14 @@ impl Calibration {
         }
     }
 
-    /// On the way into the kernel and back.
+    /// The part of a call's time that the programs do not see, in nanoseconds: the way into the kernel and back.
     pub fn unseen_ns(&self) -> f64 {
         self.offset
             .filter(|offset| offset.high < 0.0)
             .map_or(0.0, |offset| -offset.ns)
     }
 
+    /// Whether the overhead of calls, and the offset if times are measured, came out with a usable interval.
     pub fn is_known(&self) -> bool {
         self.added.is_some_and(|added| {
             added[..=Kind::Path as usize]
@@ -167,15 +173,15 @@ impl Calibration {
         }) && (self.offset.is_none() || self.offset_ns().is_some())
     }
 
-    /// Never below zero.
+    /// Nanoseconds to subtract from each measured call, never below zero; `None` if the pairs disagree too much.
     pub fn offset_ns(&self) -> Option<f64> {
         self.offset?.within(self.call_ns)
     }
 }
 
 impl Pair {
-    /// What the parts of a kind are known to take is not its own.
-    fn own(&self) -> Each<f64> {
+    /// The time that tracing adds to each kind of event, in nanoseconds, without the calls that come with the event.
+    fn added_ns(&self) -> Each<f64> {
         let [plain, descriptor, path, many, name, switch, process] =
             std::array::from_fn(|kind| self.traced.times[kind] - self.untraced.times[kind]);
         // A switch comes with a write and a read; a process with a fork, a wait and its exit, and two switches.
@@ -194,18 +200,15 @@ impl Pair {
 
 /// The mean of the middle half of the durations since `before`: interrupts and preemptions are above it.
 fn typical_ns(before: &[u32], now: &[u32]) -> Option<f64> {
-    let new = || {
-        (0..).zip(
-            before
-                .iter()
-                .zip(now)
-                .map(|(before, now)| u64::from(now.wrapping_sub(*before))),
-        )
-    };
-    let calls: u64 = new().map(|(_, count)| count).sum();
+    // Counters of 32 bits, which may wrap around in a long trace.
+    let new = before
+        .iter()
+        .zip(now)
+        .map(|(before, now)| u64::from(now.wrapping_sub(*before)));
+    let calls: u64 = new.clone().sum();
     let (first, last) = (calls / 4, calls - calls / 4);
     let (mut below, mut ns) = (0, 0.0);
-    for (bucket, count) in new() {
+    for (bucket, count) in new.enumerate() {
         let within = (below + count).min(last).saturating_sub(below.max(first));
         ns += within as f64 * (bucket_ns(bucket) + bucket_ns(bucket + 1)) as f64 / 2.0;
         below += count;
@@ -244,7 +247,7 @@ impl Caller {
         })
     }
 
-    /// One that lives on would be counted with what is traced.
+    /// Kills the child: if it lived on, its calls would be counted with those of the traced command.
     fn end(self) -> Result<()> {
         kill(self.child, Signal::SIGKILL).context("the calibration child cannot be ended")
     }
@@ -259,7 +262,7 @@ impl Caller {
     }
 }
 
-/// On the CPU that this process is on.
+/// Pins the child to the CPU that this process is on.
 fn pin(child: Pid) -> Option<u32> {
     let cpu = nix::sched::sched_getcpu().ok()?;
     let mut set = CpuSet::new();
@@ -298,11 +301,11 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
     let (mut byte, mut names, mut measured) = ([0], 0, 0);
     let mut peer = None;
     while read(go, &mut byte) == Ok(1) {
-        // Not earlier: it is to be traced as well.
+        // Not before the first request, when the child is marked: the peer is to be traced as well.
         let Some(peer) = peer.get_or_insert_with(Peer::start) else {
             return;
         };
-        // Of the first two times, one is traced.
+        // Both of the first two measurements touch all paths once, so that the traced one enters them into the maps.
         if measured < 2 {
             for number in 0..MANY {
                 asked(libraries, &made_up(b"", number));
@@ -311,10 +314,10 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
         }
         let mut times = [[0.0; BATCHES]; KINDS + 2];
         for batch in 0..BATCHES {
-            let of_calls =
+            let calls =
                 turns(zeros, libraries, &mut names).map(|ns| ns / f64::from(TURNS_PER_BATCH));
             let others = [peer.switch_ns(), process_ns(), bare_ns(), fault_ns()];
-            for (list, time) in times.iter_mut().zip(of_calls.into_iter().chain(others)) {
+            for (list, time) in times.iter_mut().zip(calls.into_iter().chain(others)) {
                 list[batch] = time;
             }
         }
@@ -356,7 +359,7 @@ impl Peer {
     }
 }
 
-/// 0 if something fails.
+/// The mean time of `work` in nanoseconds; 0 if it fails once.
 fn mean_ns(count: u32, mut work: impl FnMut() -> bool) -> f64 {
     let start = Instant::now();
     for _ in 0..count {
@@ -377,7 +380,7 @@ fn process_ns() -> f64 {
     })
 }
 
-/// What a page fault takes when memory is touched for the first time.
+/// The time of a page fault in nanoseconds, when memory is touched for the first time.
 fn fault_ns() -> f64 {
     const PAGES: usize = 32;
     let (bytes, access) = (PAGES * PAGE_BYTES, libc::PROT_READ | libc::PROT_WRITE);
@@ -405,7 +408,7 @@ fn fault_ns() -> f64 {
     }
 }
 
-/// Nanoseconds by kind. `names` counts the paths made up so far.
+/// The sums of the turns' nanoseconds by kind. `names` counts the paths made up so far.
 fn turns(zeros: i32, libraries: i32, names: &mut u32) -> [f64; 5] {
     let mut buffer = [0u8; 8];
     let mut memory = [0u8; MEMORY];
@@ -456,7 +459,7 @@ fn asked(directory: i32, path: &[u8; 32]) -> i64 {
     unsafe { libc::syscall(libc::SYS_faccessat, directory, path.as_ptr(), libc::F_OK) }
 }
 
-/// After other work.
+/// The nanoseconds of `call` after it has displaced part of the first-level cache, as other work of a program would.
 fn timed(memory: &mut [u8; MEMORY], turn: u32, call: impl FnOnce() -> i64) -> f64 {
     for line in memory.chunks_exact_mut(CACHE_LINE) {
         line[0] = line[0].wrapping_add(turn as u8);
@@ -499,8 +502,8 @@ mod tests {
 
     #[test]
     fn a_machine_that_gets_busy_leaves_the_overhead_unknown() {
-        fn of(pairs: usize, busy: f64) -> Calibration {
-            Calibration::of(&(0..pairs).map(|i| pair(i, busy)).collect::<Vec<_>>())
+        fn calibration(pairs: usize, busy: f64) -> Calibration {
+            Calibration::from_pairs(&(0..pairs).map(|i| pair(i, busy)).collect::<Vec<_>>())
         }
 
         fn pair(i: usize, busy: f64) -> Pair {
@@ -523,13 +526,13 @@ mod tests {
             calibration.added.unwrap()[kind as usize]
         }
 
-        let quiet = of(PAIRS, 0.5);
+        let quiet = calibration(PAIRS, 0.5);
         assert_eq!(
             (of_kind(&quiet, Kind::Path).added(), quiet.offset_ns()),
             (Some(299.0), Some(49.0))
         );
         assert!(quiet.is_known());
-        let busy = of(PAIRS, 500.0);
+        let busy = calibration(PAIRS, 500.0);
         assert_eq!(
             (of_kind(&busy, Kind::Path).added(), busy.offset_ns()),
             (None, None)
@@ -540,7 +543,7 @@ mod tests {
             fault_ns: 500.0,
             ..Calibration::default()
         };
-        assert_eq!(of(FEWEST_BLOCKS - 1, 0.0), few);
+        assert_eq!(calibration(FEWEST_BLOCKS - 1, 0.0), few);
     }
 
     #[test]

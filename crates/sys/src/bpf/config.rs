@@ -1,4 +1,4 @@
-//! What the programs are loaded for.
+//! The purposes that the programs are loaded for.
 
 use super::layout::{Rows, WaitsOf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub struct Config {
     pub waits_of: Box<WaitsOf>,
     pub numbers: Numbers,
     pub details: Wanted,
-    /// For a sample, if CPUs are to be sampled: zero if it is not known.
+    /// The time that the interrupt of a sample takes, if CPUs are to be sampled; zero if it has to be measured first.
     pub interruption: Option<Duration>,
 }
 
@@ -34,22 +34,22 @@ pub struct Wanted {
     pub callers: bool,
     /// Only with times.
     pub slowest: bool,
-    /// And by which functions. Only with times.
+    /// The objects and threads that calls waited for, and the functions that made them. Only with times.
     pub waits: bool,
 }
 
-/// Besides children of those that are traced.
+/// Which processes are traced, besides children of traced ones.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Scope {
     Command,
     Processes,
     /// The group with that ID and those below it.
     Cgroup(u64),
-    /// But for processes that are marked as excluded.
+    /// All processes except those that are marked as excluded.
     System,
 }
 
-/// What, besides its name, distinguishes a group of processes: `enum group_by`.
+/// The property, besides the name, that distinguishes groups of processes: `enum group_by`.
 #[derive(Clone, Copy)]
 pub enum GroupBy {
     Name = 0,

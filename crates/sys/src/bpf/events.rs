@@ -1,4 +1,4 @@
-//! What the programs report through the ring of events, as in `bpf/`.
+//! The events that the programs report through their ring, as in `bpf/`.
 
 use super::layout::{StackKey, shared};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

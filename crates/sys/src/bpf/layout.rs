@@ -1,22 +1,22 @@
-//! The data that the BPF programs share with us: the same as in `bpf/layout.h`, which says what the fields mean. Types
+//! The data that the BPF programs share with us: the same as in `bpf/layout.h`, which describes the fields. Types
 //! and constants; a test compares them with the types in the compiled object.
 
 use crate::usage::Used;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-/// Per gate.
+/// System call numbers per gate.
 pub const NUMBERS: usize = 512;
-/// For numbers that do not fit.
+/// Stands for numbers that do not fit.
 pub const NUMBER_UNKNOWN: u16 = 0xffff;
-/// For -1.
+/// Stands for -1.
 pub const NUMBER_NONE: u16 = 0xfff9;
-/// Of the durations of requests.
+/// In place of a number, in the durations of requests.
 pub const NUMBER_REQUEST: u16 = 0xfff8;
-/// Of the durations of requests of io_uring: the first opcode, and one behind the last.
+/// In place of a number, in the durations of requests of io_uring: that of the first opcode, and one behind the last.
 pub const NUMBER_RING: u16 = 0xfe00;
 pub const NUMBER_RING_END: u16 = 0xff00;
 
-/// In place of a number, where a sampled task is in no call.
+/// In place of a number, if a sampled task is not in a call.
 pub mod outside {
     pub const USER: u16 = 0xfffe;
     pub const ENTERED: u16 = 0xfffd;
@@ -47,7 +47,7 @@ pub mod state {
 }
 
 pub mod gate {
-    pub const OWN: u8 = 0;
+    pub const NATIVE: u8 = 0;
     pub const COMPAT: u8 = 1;
     pub const X32: u8 = 2;
 }
@@ -74,14 +74,14 @@ pub mod kind {
     pub const FUTEX: u8 = 15;
 }
 
-/// What a lock of the kernel is of: `enum lock`.
+/// Kinds of locks of the kernel: `enum lock`.
 pub mod lock {
     pub const MMAP: u8 = 1;
     pub const INODE: u8 = 2;
     pub const TLB: u8 = 3;
 }
 
-/// What to do for a call: `enum what`.
+/// The work that the programs do for a call: `enum what`.
 pub mod what {
     pub const BYTES: u8 = 1;
     pub const DESCRIPTOR: u8 = 2;
@@ -108,32 +108,32 @@ pub mod wait {
     pub const TIMEOUT: u8 = 4;
 }
 
-/// Of `Address::own`.
+/// A value of `Address::own`: the socket was accepted.
 pub const ACCEPTED: u16 = 2;
 
-/// Of each name in the text of a descriptor's file, and how many names there are at most.
+/// Bytes of each name in the text of a descriptor's file, and the largest number of names.
 pub const PART_BYTES: usize = 64;
 pub const PARTS: usize = 512 / PART_BYTES;
 
-/// For each CPU.
+/// The slowest calls that are kept for each CPU.
 pub const SLOWEST: usize = 64;
 
-/// How many are told apart.
+/// The largest numbers of sections and processes that are kept apart.
 pub const SECTIONS: u32 = 4096;
 pub const PROCESSES: u32 = 7168;
 
-/// The last level is that many threads or more.
+/// Levels of concurrency: the last one stands for that many threads or more.
 pub const LEVELS: usize = 64;
 
 /// Structs that the programs have too: laid out as in C, with the name there, any bytes valid, all fields public.
 macro_rules! shared {
-    ($table:ident: $($(#[$about:meta])* $ours:ident $theirs:literal { $($(#[$field_about:meta])* $field:ident: $of:ty,)* })*) => {
+    ($table:ident: $($(#[$about:meta])* $ours:ident $theirs:literal { $($(#[$field_about:meta])* $field:ident: $type:ty,)* })*) => {
         $(
             $(#[$about])*
             #[repr(C)]
             #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
             pub struct $ours {
-                $($(#[$field_about])* pub $field: $of,)*
+                $($(#[$field_about])* pub $field: $type,)*
             }
         )*
 
@@ -301,7 +301,7 @@ shared! {
     /// Key of waits for locks of the kernel.
     #[derive(Debug, PartialEq, Eq)]
     LockKey "lock_key" {
-        /// The operation has the tracepoint's flags, and the kind says of what the lock is: `lock`.
+        /// The operation has the tracepoint's flags, and the kind is that of the lock: `lock`.
         key: Key,
         /// The hash of the functions.
         stack: u64,

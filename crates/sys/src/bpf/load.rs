@@ -24,11 +24,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 use zerocopy::FromBytes;
 
-/// As a base-2 logarithm.
+/// The number of tasks that are tracked at once, as a base-2 logarithm.
 const TASK_BITS: u32 = 15;
 /// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
-/// They track tasks, and are attached in this order.
+/// The programs that track tasks. They are attached in this order, before those at calls.
 const TASKS: [&str; 5] = [
     "syscost_switch",
     "syscost_wake",
@@ -38,25 +38,25 @@ const TASKS: [&str; 5] = [
 ];
 const EXEC: &str = "syscost_exec";
 const END: &str = "syscost_end";
-/// Needed only for what calls waited for.
+/// Needed only to know what calls waited for.
 const WAKING: &str = "syscost_waking";
-/// The same of locks of the kernel, since Linux 5.19.
+/// The same for locks of the kernel, since Linux 5.19.
 const WANT_LOCK: &str = "syscost_want_lock";
 const HAVE_LOCK: &str = "syscost_have_lock";
-/// On x86.
+/// Waits for other CPUs to flush their TLBs; only on x86.
 const SHOOT_DOWN: &str = "syscost_shoot_down";
 /// Since Linux 6.4.
 const RINGS: [&str; 3] = ["syscost_submit", "syscost_to_worker", "syscost_complete"];
-/// Sees calls, attached after them.
+/// The program at the end of each call, attached after those that track tasks.
 const EXIT: &str = "syscost_exit";
-/// What it continues with.
+/// The program that it continues with.
 const SERVED: &str = "syscost_served";
 /// Called for each sample; and beside programs at calls.
 const SAMPLE: &str = "syscost_sample";
 const SAMPLE_OUTSIDE: &str = "syscost_sample_outside";
 const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
-/// Needed only for times, and where the registers of a task that ends cannot be read.
+/// Needed only for times, and if the registers of a task that ends cannot be read.
 const ENTER: &str = "syscost_enter";
 /// The first release in which programs can read them.
 const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
@@ -67,9 +67,9 @@ const PREEMPTIBLE: (u32, u32) = (7, 2);
 pub struct Programs {
     links: Vec<OwnedFd>,
     sampler: Option<Sampler>,
-    /// With the event that perf attaches it to, if it does.
+    /// Each with the event that perf attaches it to, if it does.
     programs: Vec<(OwnedFd, Option<&'static str>)>,
-    /// While the overhead was measured.
+    /// Calls that were missed while the overhead was measured.
     missed_before: u64,
     begin: OwnedFd,
     list: OwnedFd,
@@ -77,7 +77,10 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Attaches nothing yet. What the verifier refuses comes with the end of its log.
+    /// Loads the programs that `config` needs, and attaches none of them yet.
+    ///
+    /// # Errors
+    /// The kernel has no BTF, is too old, or refuses a map or a program; a refusal by the verifier comes with the end of its log.
     pub fn load(config: &Config) -> Result<Programs> {
         let release = nix::sys::utsname::uname()
             .context("uname")?
@@ -89,7 +92,6 @@ impl Programs {
 
     /// For a kernel of this release; `casts`: whether to use casts if the kernel has them.
     fn load_with(config: &Config, release: (u32, u32), casts: bool) -> Result<Programs> {
-        let registers = release >= REGISTERS_OF_TASKS;
         let object =
             Object::parse(object::BYTES).context("the BPF programs in this binary are damaged")?;
         let targets: Vec<_> = object
@@ -101,51 +103,38 @@ impl Programs {
         let kernel = Btf::parse(&bytes, &relocate::wanted(&object, &targets))
             .map_err(|why| anyhow!("{TYPES}: {why}"))?;
         let mut settings = settings(config, &kernel, release);
-        let sampled = config.record == Record::Samples;
         ensure!(
-            registers || !sampled,
+            settings.has_registers == 1 || settings.sampled == 0,
             "sampling needs Linux 5.15 or newer: leave out --sampled"
         );
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
-        let event = |name: &str| {
-            if settings.preemptible == 1 {
-                event_of(name)
-            } else {
-                None
-            }
-        };
-        let beside = config.record == Record::Times && config.interruption.is_some() && registers;
-        let names = attached(&settings, &kernel);
-        let sampler = if beside { SAMPLE_OUTSIDE } else { SAMPLE };
-        let sampler = (sampled || beside).then_some(sampler);
-        let next = (settings.waits == 1).then_some(SERVED);
-        let others = [BEGIN, LIST].into_iter().chain(sampler).chain(next);
-        let all = names.iter().copied().chain(others).map(|name| {
-            let program = object.programs.iter().find(|program| program.name == name);
-            let program = program.with_context(|| format!("there is no BPF program {name}"))?;
-            Prepared::new(program, event(name).is_some(), &kernel, &maps)
-        });
-        let mut loaded = load_all(&all.collect::<Result<Vec<_>>>()?)?;
-        let next = next.and_then(|_| loaded.pop());
-        if let Some(next) = next {
-            continue_with(&maps.next, &next)
+        let selection = Selection::new(config, &settings, &kernel);
+        let prepared: Result<Vec<_>> = selection
+            .names()
+            .map(|name| Prepared::new(&object, name, &settings, &kernel, &maps))
+            .collect();
+        // In the order of `names`, and taken apart from the end.
+        let mut loaded = load_all(&prepared?)?;
+        if selection.next.is_some() {
+            continue_with(&maps.next, &last_of(&mut loaded)?)
                 .context("the kernel refused a BPF program for a tail call")?;
         }
-        let sampler = sampler.and_then(|_| loaded.pop());
-        let mut link = || {
-            let program = loaded.pop().context("a BPF program is missing")?;
-            sys::link_iterator(program.as_fd()).context("the kernel refuses to link a BPF program")
+        let sampler = match selection.sampler {
+            Some(_) => Some(Sampler::new(last_of(&mut loaded)?, config.interruption)),
+            None => None,
         };
-        let (list, begin) = (link()?, link()?);
-        let sampler = sampler.map(|program| Sampler::new(program, config.interruption));
-        // Where calls are counted, samples are an addition that the kernel may refuse.
-        let sampler = if sampled {
+        // If calls are counted, samples are an addition that the kernel may refuse.
+        let sampler = if settings.sampled == 1 {
             sampler.transpose()?
         } else {
             sampler.and_then(Result::ok)
         };
-        let events = names.into_iter().map(event);
+        let (list, begin) = (link(&mut loaded)?, link(&mut loaded)?);
+        let events = selection
+            .attached
+            .iter()
+            .map(|name| event_of(name, &settings));
         Ok(Programs {
             links: Vec::new(),
             sampler,
@@ -157,6 +146,7 @@ impl Programs {
         })
     }
 
+    /// Attaches the programs that are not attached, in order; nothing is counted before `begin`, except for marked tasks.
     pub fn attach(&mut self) -> Result<()> {
         for (program, event) in &self.programs[self.links.len()..] {
             let link = match event {
@@ -169,35 +159,38 @@ impl Programs {
         Ok(())
     }
 
+    /// Starts sampling on all CPUs that are online, if samples are wanted.
     pub fn sample(&mut self) -> Result<()> {
         self.sampler.as_mut().map_or(Ok(()), Sampler::start)
     }
 
+    /// Samples a second on each CPU, and the time that the interrupt of one takes; `None` if nothing is sampled.
     pub fn sampling(&self) -> Option<(u64, Duration)> {
         self.sampler
             .as_ref()
             .map(|sampler| (sampler.hz, sampler.interruption))
     }
 
-    /// What has been sent since the last call, in the order in which it happened; only if stacks are wanted.
+    /// The ring of events, in the order in which they happened; it stays empty unless stacks are wanted.
     pub fn events(&mut self) -> &mut Ring {
         &mut self.maps.events
     }
 
+    /// Stops sampling and detaches all programs; their maps can still be read.
     pub fn detach(&mut self) {
         self.sampler.iter_mut().for_each(Sampler::stop);
         self.links.clear();
     }
 
-    /// From one moment on, nothing counts any more, whatever is detached first: what is read is of that moment.
+    /// Ends counting at one moment for all programs, so that what is read later does not depend on which is detached first.
     pub fn end(&self) -> Result<()> {
         self.maps.ended.set(&ONLY, &now_ns()?)?;
-        // Those that were running then are done.
+        // Programs that were already running when the map was written are done after that.
         std::thread::sleep(Duration::from_millis(1));
         Ok(())
     }
 
-    /// Before, only marked tasks are traced.
+    /// Begins to count; before, only marked tasks are traced. What the calibration missed is subtracted from the missed calls.
     pub fn begin(&mut self) -> Result<()> {
         self.missed_before = self.missed()?;
         self.maps.globals.set(
@@ -216,10 +209,13 @@ impl Programs {
         self.maps.marks.insert(&pidfd.as_raw_fd(), &mark)
     }
 
+    /// Makes the programs take note of the tasks that are running: without that, a marked process would count from its next
+    /// switch on only.
     pub fn begin_present(&self) -> Result<()> {
         self.call(&self.begin).map(drop)
     }
 
+    /// The traced tasks that have not ended, each with the call that it is in.
     pub fn live(&self) -> Result<Vec<Live>> {
         let bytes = self.call(&self.list)?;
         Ok(bytes
@@ -238,6 +234,7 @@ impl Programs {
         Ok(bytes)
     }
 
+    /// The programs' totals; counters of what was lost are among them.
     pub fn globals(&self) -> Result<Globals> {
         self.maps
             .globals
@@ -245,7 +242,7 @@ impl Programs {
             .context("BPF map 'globals' is empty")
     }
 
-    /// Nothing may be traced meanwhile.
+    /// Sets all counts back to zero. Nothing may be traced meanwhile: entries would be half cleared.
     pub fn reset(&mut self) -> Result<()> {
         let maps = &mut self.maps;
         maps.events.drain(&mut |_| ());
@@ -270,7 +267,7 @@ impl Programs {
         maps.names.clear()
     }
 
-    /// `None` if the call has none there.
+    /// The counts of a native call's durations on one CPU, by bucket; `None` if it was not made there.
     pub fn durations_on(&self, cpu: u32, number: u16) -> Result<Option<Vec<u32>>> {
         let window = self.maps.windows.get_large(&cpu)?;
         let window = window.with_context(|| format!("BPF map 'windows' has no CPU {cpu}"))?;
@@ -280,7 +277,7 @@ impl Programs {
             .map(|counts| counts.to_vec()))
     }
 
-    /// Programs may count meanwhile.
+    /// Reads all maps. Programs may count meanwhile: `Raw::torn` reports if calls moved between maps.
     pub fn read(&self) -> Result<Raw> {
         let maps = &self.maps;
         let ended = self.maps.ended.get(&ONLY)?.filter(|ended| *ended > 0);
@@ -337,21 +334,22 @@ impl Programs {
         Ok(windows)
     }
 
+    /// Samples that were taken beside the counting of calls, by address in user space.
     pub fn places(&self) -> Result<Vec<(Place, u64)>> {
         self.maps.places.entries()
     }
 
-    /// Descriptors that were in epoll sets before.
+    /// Adds a descriptor that was in an epoll set before the trace began, which the programs have not seen.
     pub fn set_polled(&self, key: &PolledKey, descriptor: u64) -> Result<()> {
         self.maps.polled.set(key, &descriptor)
     }
 
-    /// Its functions are in samples from then on.
+    /// Lets samples of a Python process contain its functions from then on; `python` has the offsets in its interpreter.
     pub fn set_python(&self, process: u32, python: &Python) -> Result<()> {
         self.maps.pythons.set(&process, python)
     }
 
-    /// Because the program, or with perf any other, was already running on that CPU.
+    /// How often a program was skipped because it, or with perf any other, was already running on that CPU.
     fn missed(&self) -> Result<u64> {
         let misses = self
             .programs
@@ -366,7 +364,7 @@ impl Programs {
 fn by_group<T, C: FromIterator<(u32, T)>>(entries: Vec<(u64, T)>) -> C {
     entries
         .into_iter()
-        .map(|(number, of)| (number as u32, of))
+        .map(|(number, value)| (number as u32, value))
         .collect()
 }
 
@@ -380,18 +378,22 @@ fn until_whole<T>(
     const LONGEST: Duration = Duration::from_millis(300);
     let begun = Instant::now();
     for attempt in 1.. {
-        let (after, found) = read()?;
+        let (after, value) = read()?;
         let whole = after == before && after.iter().all(|flushes| flushes.is_multiple_of(2));
         if whole || attempt >= ATTEMPTS || begun.elapsed() > LONGEST {
-            return Ok((found, whole));
+            return Ok((value, whole));
         }
         before = after;
     }
     unreachable!()
 }
 
-/// Where tracepoints leave preemption enabled, perf attaches these to an event: it disables preemption around them.
-fn event_of(program: &str) -> Option<&'static str> {
+/// The event that perf attaches a program to, if tracepoints leave preemption enabled: perf disables it around them, and the
+/// programs' maps for each CPU depend on that.
+fn event_of(program: &str, settings: &Settings) -> Option<&'static str> {
+    if settings.preemptible == 0 {
+        return None;
+    }
     Some(match program {
         EXEC => "sched/sched_process_exec",
         END => "sched/sched_process_exit",
@@ -407,17 +409,55 @@ fn event_of(program: &str) -> Option<&'static str> {
     })
 }
 
-/// The programs at tracepoints.
+fn last_of(loaded: &mut Vec<OwnedFd>) -> Result<OwnedFd> {
+    loaded.pop().context("a BPF program is missing")
+}
+
+fn link(loaded: &mut Vec<OwnedFd>) -> Result<OwnedFd> {
+    sys::link_iterator(last_of(loaded)?.as_fd()).context("the kernel refuses to link a BPF program")
+}
+
+/// The names of the programs that a trace needs.
+struct Selection {
+    attached: Vec<&'static str>,
+    sampler: Option<&'static str>,
+    /// Continues where another one has reached the verifier's limit of instructions.
+    next: Option<&'static str>,
+}
+
+impl Selection {
+    fn new(config: &Config, settings: &Settings, kernel: &Btf) -> Selection {
+        let samples_outside = config.record == Record::Times
+            && config.interruption.is_some()
+            && settings.has_registers == 1;
+        Selection {
+            attached: attached(settings, kernel),
+            sampler: match config.record {
+                Record::Samples => Some(SAMPLE),
+                _ if samples_outside => Some(SAMPLE_OUTSIDE),
+                _ => None,
+            },
+            next: (settings.waits == 1).then_some(SERVED),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        let others = [BEGIN, LIST].into_iter().chain(self.sampler);
+        self.attached.iter().copied().chain(others).chain(self.next)
+    }
+}
+
+/// The programs at tracepoints. Older kernels lack some tracepoints: what they would show is then missing from waits.
 fn attached(settings: &Settings, kernel: &Btf) -> Vec<&'static str> {
     let waits = settings.waits == 1;
-    let has = |event| waits && kernel.arguments(event).is_some();
-    let locks = has("btf_trace_contention_begin");
-    let rings = has("btf_trace_io_uring_submit_req");
+    let locks = waits && kernel.arguments("btf_trace_contention_begin").is_some();
+    let rings = waits && kernel.arguments("btf_trace_io_uring_submit_req").is_some();
+    let flushes = waits && kernel.arguments("btf_trace_tlb_flush").is_some();
     let others = [
         (WAKING, waits),
         (WANT_LOCK, locks),
         (HAVE_LOCK, locks),
-        (SHOOT_DOWN, has("btf_trace_tlb_flush")),
+        (SHOOT_DOWN, flushes),
         (EXIT, settings.sampled == 0),
         (ENTER, settings.enters == 1),
     ]
@@ -451,6 +491,7 @@ fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
             Scope::Cgroup(_) => 2,
             Scope::System => 3,
         },
+        // Since Linux 5.18, sched_switch has the previous task's state as an argument.
         switch_has_state: switch.is_some_and(|count| count >= 5).into(),
         has_cast: kernel
             .id(TypeKind::Function, "bpf_rdonly_cast")
@@ -491,6 +532,7 @@ fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
     }
 }
 
+/// Nanoseconds by the clock that the programs read (bpf_ktime_get_ns(), CLOCK_MONOTONIC).
 pub fn now_ns() -> Result<u64> {
     clock::now_ns(ClockId::CLOCK_MONOTONIC).context("clock_gettime")
 }
@@ -498,20 +540,25 @@ pub fn now_ns() -> Result<u64> {
 struct Prepared<'a> {
     name: &'a str,
     code: Vec<u64>,
-    /// How it is attached, and the ID of the type that says to what, or 0.
+    /// How the program is attached, and the type ID of the tracepoint or iterator, or 0.
     target: (Attachment, u32),
 }
 
 impl Prepared<'_> {
     fn new<'a>(
-        program: &'a object::Program,
-        by_perf: bool,
+        object: &'a Object,
+        name: &'static str,
+        settings: &Settings,
         kernel: &Btf,
         maps: &Tables,
     ) -> Result<Prepared<'a>> {
-        let name = program.name.as_str();
+        let program = object
+            .programs
+            .iter()
+            .find(|program| program.name == name)
+            .with_context(|| format!("there is no BPF program {name}"))?;
         let target = match program.kernel_type() {
-            _ if by_perf => (Attachment::Perf, 0),
+            _ if event_of(name, settings).is_some() => (Attachment::Perf, 0),
             Some((kind, target)) => {
                 let id = kernel.id(kind, &target);
                 let id = id.with_context(|| format!("{TYPES} has no {target}"))?;
@@ -524,10 +571,9 @@ impl Prepared<'_> {
         Ok(Prepared { name, code, target })
     }
 
-    /// If the verifier rejects it, once more to get its log.
+    /// Loads the program; if the verifier rejects it, once more to get its log, which costs time.
     fn load(&self) -> Result<OwnedFd> {
-        let load = |log: &mut [u8]| sys::load_program(self.name, &self.code, self.target, log);
-        let error = match load(&mut []) {
+        let error = match self.load_with_log(&mut []) {
             Ok(program) => return Ok(program),
             Err(Errno::EPERM) => {
                 bail!(
@@ -537,16 +583,20 @@ impl Prepared<'_> {
             Err(error) => error,
         };
         let mut log = vec![0; 1 << 20];
-        let _ = load(&mut log);
+        let _ = self.load_with_log(&mut log);
         bail!(
             "the kernel's verifier refuses BPF program {} ({error}): {}",
             self.name,
             log_tail(&log)
         )
     }
+
+    fn load_with_log(&self, log: &mut [u8]) -> Result<OwnedFd, Errno> {
+        sys::load_program(self.name, &self.code, self.target, log)
+    }
 }
 
-/// At the same time: the kernel's verifier takes most of the time that it takes to begin a trace.
+/// Loads all programs at the same time: a trace begins late mostly because of the kernel's verifier.
 fn load_all(programs: &[Prepared]) -> Result<Vec<OwnedFd>> {
     let mut loaded = Vec::new();
     threads::in_order(

@@ -29,7 +29,8 @@ const NOEXIST: u64 = 1;
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}
 impl<T: FromBytes + IntoBytes + Immutable + Copy> Plain for T {}
 
-/// Kinds whose elements have one value, of the length that the map is created with; those of kinds by CPU have one for each.
+/// Kinds of maps whose elements have one value, of the length that the map is created with. Those of kinds by CPU have one for each
+/// CPU, longer than a buffer for one.
 pub const HASH: u32 = 1;
 const STACK_TRACE: u32 = 7;
 const TASK_STORAGE: u32 = 29;
@@ -97,6 +98,10 @@ struct Batch {
 }
 
 impl<K: Plain, V: Plain> Map<K, V> {
+    /// Creates a map whose keys and values have the lengths of `K` and `V`.
+    ///
+    /// # Errors
+    /// A kind with several values to an element, or the kernel's refusal.
     pub fn create(spec: &MapSpec) -> Result<Map<K, V>> {
         // The values of an array are 8 bytes apart, or a multiple.
         const { assert!(size_of::<V>().is_multiple_of(8)) };
@@ -117,14 +122,17 @@ impl<K: Plain, V: Plain> Map<K, V> {
         })
     }
 
+    /// The number that instructions refer to the map by; valid as long as this lives.
     pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
+    /// The value of a key, `None` if it has none.
     pub fn get(&self, key: &K) -> Result<Option<V>> {
         Ok(self.get_large(key)?.map(|value| *value))
     }
 
+    /// As `get`, for values that are too large for the stack.
     pub fn get_large(&self, key: &K) -> Result<Option<Box<V>>> {
         let mut value = V::new_box_zeroed()
             .ok()
@@ -133,17 +141,19 @@ impl<K: Plain, V: Plain> Map<K, V> {
         // any bytes are a valid V.
         match unsafe { self.command(MAP_LOOKUP_ELEM, Some(key), (&raw mut *value) as u64, ANY) } {
             Err(Errno::ENOENT) => Ok(None),
-            found => found
+            read => read
                 .map(|()| Some(value))
                 .with_context(|| self.failed("read")),
         }
     }
 
+    /// Creates or overwrites the value of a key.
     pub fn set(&self, key: &K, value: &V) -> Result<()> {
         self.update(key, value, ANY)
             .with_context(|| self.failed("written"))
     }
 
+    /// Sets all values of an array to zero, by one system call each: arrays have no batches that delete.
     pub fn zero(&self) -> Result<()>
     where
         K: From<u32>,
@@ -154,15 +164,15 @@ impl<K: Plain, V: Plain> Map<K, V> {
         (0..self.entries as u32).try_for_each(|key| self.set(&K::from(key), &none))
     }
 
-    /// Nobody but programs can write to it then.
+    /// Lets only programs write to the map from then on: the verifier then knows its values as constants.
     pub fn freeze(&self) -> Result<()> {
         // SAFETY: the command reads only the descriptor.
         unsafe { self.command(MAP_FREEZE, None, 0, ANY) }.with_context(|| self.failed("frozen"))
     }
 
-    /// Of an array that was created as `MAPPABLE`. Programs may write meanwhile: each word is one that was there, but words need
-    /// not fit together. The first word of a value is read last: if it counts what replaces others, it shows whether something
-    /// did.
+    /// All values of an array that was created as `MAPPABLE`. Programs may write meanwhile: each word was there at some moment, but
+    /// words need not fit together. The first word of a value is read last: if it counts replacements, it shows whether the others
+    /// were replaced meanwhile.
     pub fn values(&self) -> Result<Vec<V>> {
         let mut values = V::new_vec_zeroed(self.entries)
             .ok()
@@ -188,6 +198,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         let words = size_of::<V>() / size_of::<u64>();
         for value in 0..self.entries {
             for word in (0..words).map(|word| value * words + (word + 1) % words) {
+                // The order of the reads is what makes the first word a proof: the processor must keep it.
                 if word == value * words {
                     fence(Ordering::Acquire);
                 }
@@ -205,7 +216,8 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Ok(values)
     }
 
-    /// Atomically; false, with nothing written, if the key has a value or what it refers to has ended.
+    /// Sets the value of a key that has none, atomically; false, with nothing written, if it has one or the process that it refers
+    /// to has ended.
     pub fn insert(&self, key: &K, value: &V) -> Result<bool> {
         match self.update(key, value, NOEXIST) {
             Err(Errno::EEXIST | Errno::ENOENT) => Ok(false),
@@ -219,6 +231,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
             .with_context(|| self.failed("listed"))
     }
 
+    /// Removes all entries of a hash.
     pub fn clear(&self) -> Result<()> {
         self.batches(MAP_LOOKUP_AND_DELETE_BATCH)
             .map(drop)
@@ -227,32 +240,37 @@ impl<K: Plain, V: Plain> Map<K, V> {
 
     /// Takes one system call, or a few (since Linux 5.6).
     fn batches(&self, command: i32) -> Result<Vec<(K, V)>> {
-        let none = || self.failed("read: no memory");
-        let mut keys = K::new_vec_zeroed(self.entries).ok().with_context(none)?;
-        let mut values = V::new_vec_zeroed(self.entries).ok().with_context(none)?;
-        let (mut found, mut from, mut to) = (0, 0u32, 0u32);
+        let (keys, values) = (
+            K::new_vec_zeroed(self.entries).ok(),
+            V::new_vec_zeroed(self.entries).ok(),
+        );
+        let (mut keys, mut values) = keys
+            .zip(values)
+            .with_context(|| self.failed("read: no memory"))?;
+        let (mut done, mut from, mut to) = (0, 0u32, 0u32);
         loop {
             let mut request = Batch {
-                from: if found > 0 { (&raw mut from) as u64 } else { 0 },
+                from: if done > 0 { (&raw mut from) as u64 } else { 0 },
                 to: (&raw mut to) as u64,
-                keys: keys[found..].as_mut_ptr() as u64,
-                values: values[found..].as_mut_ptr() as u64,
-                count: u32::try_from(self.entries - found)?,
+                keys: keys[done..].as_mut_ptr() as u64,
+                values: values[done..].as_mut_ptr() as u64,
+                count: u32::try_from(self.entries - done)?,
                 map_fd: self.fd.as_raw_fd().cast_unsigned(),
                 ..Batch::default()
             };
-            // SAFETY: the kernel writes at most `count` keys and values of the map's lengths, which are K's and V's, where there
-            // is room for as many, and a cursor of 4 bytes; it reads one of 4 bytes.
-            let done = unsafe { sys::call(command, &mut request) };
-            found += request.count as usize;
+            // SAFETY: the kernel writes at most `count` keys and values of the map's lengths, which are K's and V's, into
+            // room for as many, and a cursor of 4 bytes; it reads one of 4 bytes.
+            let result = unsafe { sys::call(command, &mut request) };
+            done += request.count as usize;
             from = to;
-            match done {
-                Ok(_) if found < self.entries => {}
+            match result {
+                Ok(_) if done < self.entries => {}
+                // ENOENT after the last batch, which is not an error.
                 Ok(_) | Err(Errno::ENOENT) => break,
                 Err(error) => return Err(error.into()),
             }
         }
-        keys.truncate(found);
+        keys.truncate(done);
         Ok(keys.into_iter().zip(values).collect())
     }
 
@@ -292,7 +310,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 }
 
-/// The only program that the others may continue with.
+/// Puts a program into a map of programs, as the only one that others may continue with.
 pub(super) fn continue_with(map: &OwnedFd, program: &OwnedFd) -> Result<(), Errno> {
     let (key, value) = (0u32, program.as_raw_fd());
     let mut request = Element {

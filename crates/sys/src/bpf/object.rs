@@ -31,7 +31,7 @@ pub struct Object {
 pub struct Program {
     pub name: String,
     pub attachment: Attachment,
-    /// What it attaches to, such as `sys_enter`.
+    /// The tracepoint or iterator that it attaches to, such as `sys_enter`.
     pub target: String,
     pub code: Vec<u64>,
     /// Instructions that load the address of a map, with its name.
@@ -46,8 +46,8 @@ pub struct Access {
     pub instruction: usize,
     /// One of `bpf_core_relo_kind` (linux/bpf.h).
     pub kind: u32,
-    /// The struct, without what follows `___`.
-    pub of: String,
+    /// The struct's name, up to `___`: a suffix distinguishes versions of a struct, as in libbpf.
+    pub structure: String,
     pub path: Vec<Step>,
 }
 
@@ -64,7 +64,7 @@ pub struct MapDefinition {
 pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian>;
 
 impl Program {
-    /// Says what it attaches to. `None` if it is attached to an event.
+    /// The kernel's type that describes what the program attaches to; `None` if that is an event.
     pub fn kernel_type(&self) -> Option<(TypeKind, String)> {
         match self.attachment {
             Attachment::Tracepoint => {
@@ -92,6 +92,7 @@ impl Object {
         })
     }
 
+    /// The definition of a map, as in the programs' source.
     pub fn map(&self, name: &str) -> Option<&MapDefinition> {
         self.maps.iter().find(|map| map.name == name)
     }
@@ -101,7 +102,7 @@ pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Option<&'a [u8]> {
     elf.section_by_name(name)?.data().ok()
 }
 
-/// A part of its section, as are the relocations.
+/// A program with its relocations. Both are parts of its section, which holds the programs of one tracepoint.
 fn program<'a>(
     elf: &Elf<'a>,
     symbol: &impl ObjectSymbol<'a>,
@@ -118,27 +119,26 @@ fn program<'a>(
         .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
         .collect();
     let first = symbol.address() as usize / 8;
-    let own = |at: usize| at.checked_sub(first).filter(|at| *at < code.len());
+    let instructions = first..first + code.len();
     let accesses = all
         .iter()
-        .filter(|(section, _)| *section == place)
-        .filter_map(|(_, access)| {
-            Some(Access {
-                instruction: own(access.instruction)?,
-                ..access.clone()
-            })
+        .filter(|(section, access)| *section == place && instructions.contains(&access.instruction))
+        .map(|(_, access)| Access {
+            instruction: access.instruction - first,
+            ..access.clone()
         })
         .collect();
     let (mut addresses, mut calls) = (Vec::new(), Vec::new());
     for (offset, relocation) in section.relocations() {
-        let Some(at) = own(offset as usize / 8) else {
+        let instruction = offset as usize / 8;
+        if !instructions.contains(&instruction) {
             continue;
-        };
+        }
         let RelocationTarget::Symbol(index) = relocation.target() else {
             return None;
         };
         let entry = (
-            at,
+            instruction - first,
             elf.symbol_by_index(index).ok()?.name().ok()?.to_string(),
         );
         match relocation.flags() {
@@ -190,28 +190,35 @@ fn maps(btf: &Btf) -> Option<Vec<MapDefinition>> {
 
 /// In section `.BTF.ext`, with the names of the sections that they belong to.
 fn accesses<'a>(btf: &Btf<'a>, bytes: &[u8]) -> Option<Vec<(&'a str, Access)>> {
-    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let start = (word(4)? + word(24)?) as usize;
-    let (record, end) = (word(start)? as usize, start + word(28)? as usize);
-    let (mut at, mut found) = (start + 4, Vec::new());
+    // The header's length, and offset and length of the part with relocations.
+    let [header, offset, length] = [4, 24, 28].map(|at| word(bytes, at));
+    let start = (header? + offset?) as usize;
+    let (record, end) = (word(bytes, start)? as usize, start + length? as usize);
+    let (mut at, mut accesses) = (start + 4, Vec::new());
     while at < end {
-        let (section, count) = (btf.string(word(at)?)?, word(at + 4)?);
+        let (section, count) = (btf.string(word(bytes, at)?)?, word(bytes, at + 4)?);
         at += 8;
         for _ in 0..count {
-            let (of, path) = match btf.string(word(at + 8)?)? {
+            let id = word(bytes, at + 4)?;
+            let (structure, path) = match btf.string(word(bytes, at + 8)?)? {
                 // A whole type.
-                "0" => (btf.name(word(at + 4)?)?, Vec::new()),
-                indices => btf.access(word(at + 4)?, indices)?,
+                "0" => (btf.name(id)?, Vec::new()),
+                indices => btf.access(id, indices)?,
             };
+            let structure = structure.split("___").next().unwrap_or(structure);
             let access = Access {
-                instruction: word(at)? as usize / 8,
-                kind: word(at + 12)?,
-                of: of.split("___").next().unwrap_or(of).to_string(),
+                instruction: word(bytes, at)? as usize / 8,
+                kind: word(bytes, at + 12)?,
+                structure: structure.to_string(),
                 path,
             };
-            found.push((section, access));
+            accesses.push((section, access));
             at += record;
         }
     }
-    Some(found)
+    Some(accesses)
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }

@@ -1,8 +1,8 @@
 //! Fits a compiled program to the running kernel: offsets and sizes of fields and IDs of types by the kernel's BTF, and addresses of
 //! maps. What libbpf calls CO-RE.
 //!
-//! What the kernel does not have is no error here: the instruction that needs it is replaced by one that the verifier
-//! refuses if it can be reached. It cannot where the program asked first (`FIELD_EXISTS`, or a setting in `config`).
+//! A field that the kernel does not have is not an error here: the instruction that needs it is replaced by one that the verifier
+//! refuses if it can be reached. It cannot if the program asked first (`FIELD_EXISTS`, or a setting in `config`).
 
 use super::btf::{Btf, TypeKind};
 use super::object::{Access, Object, Program};
@@ -20,14 +20,14 @@ const KERNEL_FUNCTION: u64 = 2;
 const LOAD_WORDS: u8 = 0x18;
 /// The class of loads from memory.
 const LOAD: u64 = 1;
-/// What a load's two bits of size stand for, in bytes.
+/// The bytes that a load's two bits of size stand for.
 const SIZES: [u32; 4] = [4, 2, 1, 8];
-/// A call of a helper that there is not, whose number shows up in the verifier's log.
+/// A call of a helper that does not exist, whose number shows up in the verifier's log; libbpf uses the same.
 const MISSING: u64 = 0x85 | 195_896_080 << 32;
 /// `r0 = 0`: a call of an optional function that the kernel does not have.
 const NOTHING: u64 = 0xb7;
 
-/// As `Btf::parse` takes it. `targets` are the types of what programs attach to.
+/// The types that relocation looks up by name, for `Btf::parse`. `targets` are the types that programs attach to.
 pub fn wanted<'a>(
     object: &'a Object,
     targets: &'a [(TypeKind, String)],
@@ -35,7 +35,7 @@ pub fn wanted<'a>(
     let accesses = object.programs.iter().flat_map(|program| &program.accesses);
     let calls = object.programs.iter().flat_map(|program| &program.calls);
     let mut wanted: Vec<_> = accesses
-        .map(|access| (TypeKind::Struct, access.of.as_str()))
+        .map(|access| (TypeKind::Struct, access.structure.as_str()))
         .collect();
     wanted.extend(calls.map(|(_, name)| (TypeKind::Function, name.as_str())));
     wanted.extend(targets.iter().map(|(kind, name)| (*kind, name.as_str())));
@@ -44,14 +44,17 @@ pub fn wanted<'a>(
     wanted
 }
 
-/// The address of the map's only value may be meant.
+/// A map, or with `value` the address of its only value.
 #[derive(Clone, Copy)]
 pub struct MapReference {
     pub descriptor: i32,
     pub value: bool,
 }
 
-/// Fails on a relocation that this loader does not know, and a name without a map.
+/// The program's instructions, fitted to the kernel and the maps.
+///
+/// # Errors
+/// A relocation that this loader does not know, or a map that `place` does not have.
 pub fn relocate(
     program: &Program,
     kernel: &Btf,
@@ -60,7 +63,7 @@ pub fn relocate(
     let mut code = program.code.clone();
     for access in &program.accesses {
         fit(&mut code, access, kernel)
-            .ok_or_else(|| format!("an access to {} cannot be relocated", access.of))?;
+            .ok_or_else(|| format!("an access to {} cannot be relocated", access.structure))?;
     }
     for (at, name) in &program.addresses {
         let place = place(name).ok_or_else(|| format!("there is no map {name}"))?;
@@ -86,11 +89,11 @@ pub fn relocate(
 }
 
 fn fit(code: &mut [u64], access: &Access, kernel: &Btf) -> Option<()> {
-    let place = kernel.place(&access.of, &access.path);
+    let place = kernel.place(&access.structure, &access.path);
     let value = match access.kind {
         FIELD_OFFSET => place.map(|(offset, _)| offset),
         FIELD_EXISTS => Some(place.is_some().into()),
-        TYPE_ID => kernel.id(TypeKind::Struct, &access.of),
+        TYPE_ID => kernel.id(TypeKind::Struct, &access.structure),
         _ => return None,
     };
     let wide = *code.get(access.instruction)? as u8 == LOAD_WORDS;

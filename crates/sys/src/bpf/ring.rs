@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const RING: u32 = 27;
-/// What precedes each record: its length with two flags, and an offset for the kernel.
+/// Bytes before each record: its length with two flags, and an offset for the kernel.
 const HEADER: usize = 8;
 const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;
@@ -29,6 +29,7 @@ pub struct Ring {
 }
 
 impl Ring {
+    /// Creates and maps a ring of `bytes`, a power of two; of a page if that is more.
     pub fn create(name: &str, bytes: usize) -> Result<Ring> {
         let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE)
             .ok()
@@ -38,7 +39,7 @@ impl Ring {
         let bytes = bytes.max(page);
         ensure!(
             bytes.is_power_of_two(),
-            "BPF map '{name}': {bytes} bytes are no power of two"
+            "BPF map '{name}': {bytes} bytes are not a power of two"
         );
         let max_entries = u32::try_from(bytes).context("a ring of that size")?;
         let spec = MapSpec {
@@ -50,28 +51,12 @@ impl Ring {
         };
         let fd = maps::create(&spec, 0, 0)
             .with_context(|| format!("the kernel refuses BPF map '{name}'"))?;
-        let map = |length: usize, access, offset: usize| {
-            let length = NonZeroUsize::new(length).context("an empty mapping")?;
-            // SAFETY: a new shared mapping of the ring, which `drop` unmaps.
-            let mapped = unsafe {
-                mmap(
-                    None,
-                    length,
-                    access,
-                    MapFlags::MAP_SHARED,
-                    &fd,
-                    offset as i64,
-                )
-            }
-            .with_context(|| format!("BPF map '{name}' cannot be mapped"))?;
-            // The traced command begins as a child of ours, and what that has mapped counts as its resident set.
-            // SAFETY: the mapping was just made, and no child uses it.
-            unsafe { madvise(mapped, length.get(), MmapAdvise::MADV_DONTFORK) }
-                .context("madvise of a BPF map")?;
-            anyhow::Ok(mapped)
-        };
-        let read = map(page, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, 0)?;
-        let written = map(page + 2 * bytes, ProtFlags::PROT_READ, page)?;
+        // The kernel lets user space write only to the first page, which holds the reader's position.
+        let both = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let cannot = || format!("BPF map '{name}' cannot be mapped");
+        let read = map(&fd, page, both, 0).with_context(cannot)?;
+        let written =
+            map(&fd, page + 2 * bytes, ProtFlags::PROT_READ, page).with_context(cannot)?;
         Ok(Ring {
             fd,
             bytes,
@@ -81,11 +66,12 @@ impl Ring {
         })
     }
 
+    /// The number that instructions refer to the ring by; valid as long as this lives.
     pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// Frees the room of complete records.
+    /// Calls `each` with all complete records, in the order in which programs reserved them, and frees their room.
     pub fn drain(&mut self, each: &mut dyn FnMut(&[u8])) {
         // SAFETY: both positions are aligned 64-bit words at the beginning of pages that are mapped as long as `self` lives,
         // written by us alone and by the kernel alone.
@@ -102,6 +88,7 @@ impl Ring {
             // its offset, which the second mapping of the data covers. A header is one aligned word that the kernel writes.
             let head = unsafe { self.written.byte_add(offset).cast::<AtomicU32>().as_ref() }
                 .load(Ordering::Acquire);
+            // A program is still filling this one. Later records wait, complete or not: the order counts.
             if head & BUSY != 0 {
                 break;
             }
@@ -122,7 +109,26 @@ impl Ring {
     }
 }
 
-/// Readable while there are records; programs say for which of them a sleeping reader is woken.
+fn map(fd: &OwnedFd, length: usize, access: ProtFlags, offset: usize) -> Result<NonNull<c_void>> {
+    let length = NonZeroUsize::new(length).context("an empty mapping")?;
+    // SAFETY: a new shared mapping of the ring, which `drop` unmaps.
+    let mapped = unsafe {
+        mmap(
+            None,
+            length,
+            access,
+            MapFlags::MAP_SHARED,
+            fd,
+            offset as i64,
+        )
+    }?;
+    // The traced command begins as a child of ours, whose mappings count as the command's resident set.
+    // SAFETY: the mapping was just made, and no child uses it.
+    unsafe { madvise(mapped, length.get(), MmapAdvise::MADV_DONTFORK) }?;
+    Ok(mapped)
+}
+
+/// Readable while there are records. The programs choose for which records a sleeping reader is woken.
 impl AsFd for Ring {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()

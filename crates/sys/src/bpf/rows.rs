@@ -1,4 +1,4 @@
-//! What the programs counted, as typed rows.
+//! The programs' counts, as typed rows.
 
 use super::layout::{
     Counted, DurationKey, Globals, GroupKey, Key, Live, LockKey, LockWait, NUMBERS, Name,
@@ -8,7 +8,7 @@ use super::layout::{
 use crate::usage::Used;
 use std::collections::BTreeMap;
 
-/// Names that the programs nest.
+/// The depth up to which the programs nest sections.
 const MOST_NESTED: usize = 64;
 
 #[derive(Clone, Default)]
@@ -19,7 +19,7 @@ pub struct Raw {
     pub durations: Vec<(DurationKey, u64)>,
     pub groups: BTreeMap<u32, Group>,
     pub usage: Vec<(u32, Used)>,
-    /// By number of group: processes that have had its name, but for those that have it now.
+    /// By number of group: processes that have had its name, except those that have it now.
     pub started: BTreeMap<u32, u64>,
     /// By number of group.
     pub sections: BTreeMap<u32, Section>,
@@ -31,11 +31,11 @@ pub struct Raw {
     pub served: Vec<(ServedKey, Served)>,
     pub rings: Vec<(RingKey, RingSum)>,
     pub locks: Vec<(LockKey, LockWait)>,
-    /// Of objects, by their hash.
+    /// Names of objects, by their hash.
     pub names: BTreeMap<u64, Name>,
     pub stack_counts: Vec<(StackKey, Counted)>,
     pub slowest: Vec<Slow>,
-    /// Beside the counting of calls, outside of them.
+    /// Samples that were taken beside the counting of calls, outside of calls.
     pub places: Vec<(Place, u64)>,
     pub peak_pages: u64,
     /// Calls moved between the maps while they were read: some may be here twice or not at all.
@@ -53,7 +53,7 @@ pub struct Group {
 }
 
 impl Raw {
-    /// What one CPU has not handed to the shared maps.
+    /// Adds the counts that one CPU has not handed to the shared maps yet.
     pub(super) fn add_window(&mut self, window: &Window) {
         self.calls.extend(
             window
@@ -64,6 +64,7 @@ impl Raw {
         );
         for (at, histogram) in window.histogram_of.iter().enumerate() {
             let (number, gate) = ((at % NUMBERS) as u16, (at / NUMBERS) as u16);
+            // Zero stands for a call that was not made on this CPU.
             let counts = usize::from(*histogram)
                 .checked_sub(1)
                 .and_then(|index| window.histograms.get(index))
@@ -83,29 +84,24 @@ impl Raw {
         self.peak_pages = self.peak_pages.max(window.peak_pages);
     }
 
-    /// Groups of one name have the number of the first of them.
+    /// The same rows with groups of one name merged, under the number of the first of them.
     pub fn by_name(&self) -> Raw {
         let mut raw = self.clone();
         let mut first: BTreeMap<&str, u32> = BTreeMap::new();
         for (number, group) in &self.groups {
             first.entry(&group.name).or_insert(*number);
         }
-        let of = |number: u32| {
-            self.groups
-                .get(&number)
-                .map_or(number, |group| first[group.name.as_str()])
-        };
-        raw.groups.retain(|number, _| of(*number) == *number);
+        raw.groups
+            .retain(|number, group| first[group.name.as_str()] == *number);
         raw.groups.values_mut().for_each(|group| group.id = 0);
-        raw.calls
-            .iter_mut()
-            .for_each(|(key, _)| key.group = of(key.group));
-        raw.live
-            .iter_mut()
-            .for_each(|task| task.key.group = of(task.key.group));
-        raw.usage
-            .iter_mut()
-            .for_each(|(number, _)| *number = of(*number));
+        let calls = raw.calls.iter_mut().map(|(key, _)| &mut key.group);
+        let tasks = raw.live.iter_mut().map(|task| &mut task.key.group);
+        let usage = raw.usage.iter_mut().map(|(number, _)| number);
+        for number in calls.chain(tasks).chain(usage) {
+            if let Some(group) = self.groups.get(number) {
+                *number = first[group.name.as_str()];
+            }
+        }
         raw
     }
 
@@ -120,7 +116,7 @@ impl Raw {
         );
     }
 
-    /// The groups of sections have the name of the processes in them.
+    /// Gives the groups of sections the name of the processes in them: the programs store the section's hash there.
     pub(super) fn name_sections(&mut self) {
         for number in self.sections.keys() {
             let outwards =

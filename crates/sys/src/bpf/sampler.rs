@@ -10,6 +10,7 @@ use crate::perf::{
 use anyhow::{Context, Result};
 use stats::median;
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -19,11 +20,11 @@ const CPU_CLOCK: u64 = 0;
 const EXCLUDE_IDLE: u64 = 1 << 7;
 const BY_FREQUENCY: u64 = 1 << 10;
 const MOST_OF_ALL: &str = "proc/sys/kernel/perf_event_max_sample_rate";
-/// Samples a second: primes, so that what happens at a round number of hertz is neither always nor never hit.
+/// Samples a second: primes, so that events at a round number of hertz are hit neither always nor never.
 const RATES: [u64; 7] = [1999, 997, 499, 397, 317, 251, 127];
-/// The most of the CPU time that interrupts may take; what they displace from the caches comes on top.
+/// The largest share of CPU time that interrupts may take; refilling the caches behind them comes on top.
 const MOST_COST: f64 = 0.009;
-/// How often, and for how long, this process is interrupted to time that.
+/// How often, and for how long, this process is interrupted to time an interrupt.
 const TRIAL_HZ: u64 = 4_999;
 const TRIAL: Duration = Duration::from_millis(30);
 /// Longer than it takes to read the clock twice.
@@ -37,7 +38,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// By how long an interrupt takes: as was found out before, else by a trial.
+    /// Chooses the rate by the time that an interrupt takes: `known` from an earlier run, or measured in 30 ms if that is zero.
     pub fn new(program: OwnedFd, known: Option<Duration>) -> Result<Sampler> {
         let most = Sources::default()
             .number(MOST_OF_ALL)
@@ -61,7 +62,7 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// On each CPU that is online, unless that is done.
+    /// Starts sampling each CPU that is online, unless that is done. A CPU that comes online later is not sampled.
     pub fn start(&mut self) -> Result<()> {
         if !self.events.is_empty() {
             return Ok(());
@@ -70,19 +71,20 @@ impl Sampler {
             .cpus("sys/devices/system/cpu/online")
             .context("no list of CPUs")?;
         for cpu in cpus {
-            let refused = || format!("the kernel refuses to sample CPU {cpu}");
-            let event = open_of_cpu(&self.attributes(), cpu).with_context(refused)?;
-            self.attach(&event).with_context(refused)?;
-            self.events.push(event);
+            let event = open_of_cpu(&self.attributes(), cpu).map_err(io::Error::from);
+            let attached = event.and_then(|event| self.attach(&event).map(|()| event));
+            self.events
+                .push(attached.with_context(|| format!("the kernel refuses to sample CPU {cpu}"))?);
         }
         Ok(())
     }
 
+    /// Stops sampling: closing an event detaches the program from it.
     pub fn stop(&mut self) {
         self.events.clear();
     }
 
-    fn attach(&self, event: &File) -> std::io::Result<()> {
+    fn attach(&self, event: &File) -> io::Result<()> {
         set_program(event, self.program.as_fd())?;
         control(event, ENABLE)
     }

@@ -22,8 +22,8 @@ const PROG_TYPE_TRACEPOINT: u32 = 5;
 const PROG_TYPE_PERF_EVENT: u32 = 7;
 const PROG_TYPE_TRACING: u32 = 26;
 
-/// How a program is attached: to a tracepoint, by perf or not, to be called for each of the kernel's objects of a kind, or to
-/// perf events.
+/// How a program is attached: to a tracepoint, by perf or directly; as an iterator, which is called for each task; or to perf
+/// events.
 #[derive(Clone, Copy)]
 pub enum Attachment {
     Perf = 0,
@@ -78,8 +78,10 @@ struct GetInfo {
 /// A signal to the process, even one that only stops it, makes the verifier give up with EAGAIN.
 const LOAD_TRIES: u32 = 100;
 
-/// The verifier writes to `log`. EACCES or EINVAL if it rejects the program, EPERM without privilege, EAGAIN if signals keep
-/// interrupting it.
+/// Loads a program; the verifier writes to `log` unless that is empty.
+///
+/// # Errors
+/// EACCES or EINVAL if the verifier rejects the program, EPERM without privilege, EAGAIN if signals keep interrupting it.
 pub fn load_program(
     name: &str,
     code: &[u64],
@@ -119,7 +121,7 @@ pub fn load_program(
     Err(Errno::EAGAIN)
 }
 
-/// Until the file descriptor is closed.
+/// Attaches a program to the tracepoint that it was loaded for, until the file descriptor is closed.
 pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `name` and `prog_fd`.
     let mut request = [0, program.as_raw_fd() as u64];
@@ -137,7 +139,7 @@ pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(LINK_CREATE, &mut request) }
 }
 
-/// Reading it calls the iterator and returns what that writes.
+/// Opens an iterator as a file: reading it runs the program for each task and returns what the program writes.
 pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `link_fd` and `flags`.
     let mut request = [link.as_raw_fd().cast_unsigned(), 0];
@@ -145,6 +147,7 @@ pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(ITER_CREATE, &mut request) }
 }
 
+/// Loads a description of types, which some kinds of maps require.
 pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     let size = u32::try_from(bytes.len()).map_err(|_| Errno::E2BIG)?;
     let mut request = BtfLoad {
@@ -156,6 +159,7 @@ pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(BTF_LOAD, &mut request) }
 }
 
+/// A descriptor of a loaded program; `None` if there is none of that ID, or without privilege.
 pub fn program_by_id(id: u32) -> Option<OwnedFd> {
     // `prog_id`, `next_id` and `open_flags`.
     let mut request = [id, 0, 0];
@@ -163,7 +167,7 @@ pub fn program_by_id(id: u32) -> Option<OwnedFd> {
     unsafe { call_for_fd(PROG_GET_FD_BY_ID, &mut request) }.ok()
 }
 
-/// Because the program was already running on that CPU.
+/// How often the kernel skipped the program because it was already running on that CPU.
 pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     let mut info = [0u64; PROG_INFO_WORDS];
     let mut request = GetInfo {
@@ -177,7 +181,7 @@ pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     Ok(info[PROG_INFO_WORDS - 1])
 }
 
-/// The name as the kernel keeps it: 15 bytes.
+/// The name as the kernel keeps it: its first 15 bytes and a 0.
 pub(super) fn object_name(name: &str) -> [u8; 16] {
     let mut kept = [0; 16];
     let length = name.len().min(15);
@@ -196,7 +200,7 @@ pub(super) unsafe fn call_for_fd<T>(command: i32, request: &mut T) -> Result<Own
 
 /// # Safety
 /// `T` is the kernel's structure for the command, and each pointer in it refers to memory as long as the command expects,
-/// which the kernel may write where the command says so.
+/// which the kernel may write if the command does that.
 pub(super) unsafe fn call<T>(command: i32, request: &mut T) -> Result<i32, Errno> {
     // SAFETY: guaranteed by the caller; the size passed is that of the structure.
     let result = unsafe {

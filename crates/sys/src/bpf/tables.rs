@@ -21,11 +21,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 const PAGE: usize = 4096;
 /// The key of an array with one value.
 pub const ONLY: u32 = 0;
-/// Where calls are made from; and the same if only the stacks of waits are wanted.
+/// The number of places from which calls are made; and the same if only the stacks of waits are wanted.
 const SITES: u32 = 65_536;
 const WAITING_SITES: u32 = 8192;
 const WAITING_RING_BYTES: usize = 8 << 20;
-/// Of calls, with their classes, if these are counted by process.
+/// The number of classes of calls, if these are counted by process.
 const CALLS_BY_PROCESS: u32 = 1 << 18;
 
 pub struct Tables {
@@ -48,7 +48,7 @@ pub struct Tables {
     pub polled: Map<PolledKey, u64>,
     /// By number.
     pub ended_tasks: Map<u64, Live>,
-    /// What a program continues with.
+    /// The program that others continue with.
     pub next: OwnedFd,
     connections: OwnedFd,
     ring_requests: OwnedFd,
@@ -68,6 +68,7 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// Creates all maps, with room only for what `settings` ask for, and fills in the settings.
     pub fn create(object: &Object, settings: &Settings) -> Result<Tables> {
         let types = sys::load_btf(&storage_btf())
             .context("the kernel refuses the types of task storage")?;
@@ -118,11 +119,13 @@ impl Tables {
             ended: Map::create(&array("ended", 0))?,
             settings: Map::create(&array("config", READ_ONLY))?,
         };
+        // Frozen before the programs are loaded: the verifier then drops branches that the settings exclude.
         tables.settings.set(&ONLY, settings)?;
         tables.settings.freeze()?;
         Ok(tables)
     }
 
+    /// The map that instructions refer to by `name`; `None` if there is none.
     pub fn place(&self, name: &str) -> Option<MapReference> {
         macro_rules! descriptor_of {
             ($($map:ident)*) => {
@@ -177,7 +180,7 @@ fn array(name: &str, flags: u32) -> MapSpec<'_> {
     }
 }
 
-/// What is not wanted has no memory.
+/// A map of its full size if it is wanted, else of one entry: programs refer to it in any case, but it takes no memory.
 fn if_wanted<'a>(object: &Object, name: &'a str, is_wanted: bool) -> Result<MapSpec<'a>> {
     if is_wanted {
         defined(object, name)
@@ -207,7 +210,7 @@ fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
     })
 }
 
-/// Their lengths are those that the programs define.
+/// Creates a map after checking that keys and values are as long as the programs define them.
 fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, V>> {
     let defined = object
         .map(spec.name)

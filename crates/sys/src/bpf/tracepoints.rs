@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 const TRACEPOINT: u32 = 2;
 const MOUNTED: &str = "/sys/kernel/tracing";
 
-/// What perf knows it by.
+/// The number by which perf knows an event.
 fn number(event: &str) -> Result<u64> {
     let file = format!("events/{event}/id");
     let text = read_to_string(format!("{MOUNTED}/{file}")).or_else(|_| {
@@ -24,7 +24,7 @@ fn number(event: &str) -> Result<u64> {
         .context("since Linux 7.2 it needs tracefs, which root may read")
 }
 
-/// Mounted nowhere: gone when it is closed.
+/// The tracing file system if nobody has mounted it. It is mounted nowhere, and gone when it is closed.
 fn tracefs() -> io::Result<OwnedFd> {
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
@@ -32,8 +32,8 @@ fn tracefs() -> io::Result<OwnedFd> {
     Ok(fsmount(context, flags, MountAttrFlags::empty())?)
 }
 
-/// For all tasks and CPUs, until it is closed, whatever task the event is of; `event`: its directory in tracefs, such as
-/// `raw_syscalls/sys_exit`.
+/// Attaches a program to a tracepoint for all tasks and CPUs, although the event is this task's, until it is closed; `event` is its
+/// directory in tracefs, such as `raw_syscalls/sys_exit`.
 pub fn attach(program: BorrowedFd, event: &str) -> Result<OwnedFd> {
     let attributes = Attributes {
         kind: TRACEPOINT,

@@ -3,7 +3,7 @@
 use super::Sources;
 use crate::cgroup;
 
-/// In CPUs; `None` if there is no visible limit.
+/// The limit in CPUs, such as 1.5; `None` if there is no visible limit.
 pub fn cpus(sources: &Sources) -> Option<f64> {
     let groups = cgroup::directories(sources, "cpu");
     groups
@@ -19,26 +19,27 @@ fn limit_2(sources: &Sources, group: &str) -> Option<f64> {
     share(quota.parse().ok()?, period.trim().parse().ok()?)
 }
 
-/// A quota of -1 is no limit.
+/// A quota of -1 means that there is no limit.
 fn limit_1(sources: &Sources, group: &str) -> Option<f64> {
-    let number = |name: &str| sources.number(&format!("{group}/cpu.cfs_{name}_us"));
-    share(number("quota")?, number("period")?)
+    let [quota, period] =
+        ["quota", "period"].map(|name| sources.number(&format!("{group}/cpu.cfs_{name}_us")));
+    share(quota?, period?)
 }
 
-/// For how long the limits have stopped this process's control groups since they were made: the longest of them; `None` without a
-/// visible limit.
+/// For how many nanoseconds the limits have stopped this process's control groups since these were made: the longest of them;
+/// `None` without a visible limit.
 pub fn throttled_ns(sources: &Sources) -> Option<u64> {
     cpus(sources)?;
     cgroup::directories(sources, "cpu")
         .iter()
         .filter_map(|group| {
-            let number = |name: &str| {
-                let text = sources.field(&format!("{group}/cpu.stat"), name)?;
-                text.parse::<u64>().ok()
-            };
-            number("throttled_usec ")
-                .map(|us| us * 1000)
-                .or_else(|| number("throttled_time "))
+            // Microseconds in version 2, nanoseconds in version 1.
+            [("throttled_usec ", 1000), ("throttled_time ", 1)]
+                .into_iter()
+                .find_map(|(name, unit_ns)| {
+                    let text = sources.field(&format!("{group}/cpu.stat"), name)?;
+                    Some(text.parse::<u64>().ok()? * unit_ns)
+                })
         })
         .max()
 }
@@ -83,9 +84,9 @@ mod tests {
 
     #[test]
     fn the_time_that_limits_took_is_read_from_either_version() {
-        let own = ("proc/self/cgroup", "0::/a\n");
+        let group = ("proc/self/cgroup", "0::/a\n");
         let second = [
-            own,
+            group,
             ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
             (
                 "sys/fs/cgroup/a/cpu.stat",
@@ -103,7 +104,7 @@ mod tests {
             ),
         ];
         assert_eq!(
-            [&second[..], &first, &[own]].map(|files| throttled_ns(&tree(files).1)),
+            [&second[..], &first, &[group]].map(|files| throttled_ns(&tree(files).1)),
             [Some(70_000), Some(800), None]
         );
     }

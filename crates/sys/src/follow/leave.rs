@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const LEAVING: Duration = Duration::from_secs(2);
 
 impl Follower {
-    /// Returns how many tracees there were.
+    /// Detaches all tracees, or kills those that cannot go on alone, within 2 s. Returns how many there were.
     pub fn leave(&mut self) -> usize {
         let left = self.tracees.len();
         let kills = self.bound || self.stops == Stops::Filter;
@@ -27,7 +27,7 @@ impl Follower {
             }
         }
         for tid in self.tracees.keys().map(|tid| Pid::from_raw(*tid)) {
-            // One that has ended meanwhile needs neither.
+            // ptrace(2) detaches only stopped tracees, so that running ones are stopped first. One that has ended needs neither.
             let _ = if kills {
                 kill(tid, Signal::SIGKILL)
             } else {

@@ -13,6 +13,7 @@ pub struct BusyClock {
 }
 
 impl BusyClock {
+    /// Starts a period; `None` without /proc/stat.
     pub fn start(sources: &Sources) -> Option<BusyClock> {
         Some(BusyClock {
             began: Instant::now(),
@@ -21,15 +22,15 @@ impl BusyClock {
         })
     }
 
-    /// On average. Workers that have not been waited for count as others.
+    /// The number of CPUs that others kept busy since `start`, on average. Workers that have not been waited for count as others.
     pub fn cpus_since(&self, sources: &Sources) -> Option<f64> {
         let wall = self.began.elapsed().as_secs_f64();
         let ns = busy_ticks(sources)?
             .saturating_sub(self.ticks)
             .saturating_mul(proc_stat::tick_ns());
-        let own = cpu_ns_with_children().saturating_sub(self.own_ns) as f64 / 1e9;
+        let ours_ns = cpu_ns_with_children().saturating_sub(self.own_ns);
         if wall > 0.0 {
-            Some(others(ns as f64 / 1e9, own, wall))
+            Some(others(ns as f64 / 1e9, ours_ns as f64 / 1e9, wall))
         } else {
             None
         }
@@ -42,6 +43,7 @@ fn others(busy_s: f64, own_s: f64, wall_s: f64) -> f64 {
 
 fn busy_ticks(sources: &Sources) -> Option<u64> {
     let fields = cpu_ticks(sources, "cpu")?;
+    // user, nice, system, irq and softirq. Idle time, waiting for I/O and stolen time are not busy.
     [0, 1, 2, 5, 6].iter().try_fold(0u64, |sum, i: &usize| {
         Some(sum.saturating_add(*fields.get(*i)?))
     })

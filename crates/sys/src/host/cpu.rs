@@ -57,9 +57,9 @@ impl Cpu {
                 Some((key.trim().to_string(), value.trim().to_string()))
             })
             .collect();
-        let own = fields.iter().find(|(key, _)| key == "processor");
+        let number = fields.iter().find(|(key, _)| key == "processor");
         Cpu {
-            number: own
+            number: number
                 .and_then(|(_, value)| value.parse().ok())
                 .unwrap_or(position),
             fields,
@@ -73,6 +73,7 @@ impl Cpu {
             .map(|(_, value)| value.as_str())
     }
 
+    /// The model, by whichever field this architecture has for it.
     pub fn name(&self) -> Option<String> {
         NAMES
             .iter()
@@ -80,6 +81,7 @@ impl Cpu {
             .map(str::to_string)
     }
 
+    /// The details that distinguish processors of one name, such as `family 26, model 2, microcode 0x1`.
     pub fn revision(&self) -> Option<String> {
         let parts: Vec<String> = REVISION
             .iter()
@@ -100,11 +102,12 @@ impl Cpu {
         )
     }
 
+    /// The policy that chooses the frequency, such as `performance`; `None` if the kernel does not control it.
     pub fn governor(&self, sources: &Sources) -> Option<String> {
         sources.text(&self.frequency_file("scaling_governor"))
     }
 
-    /// Drivers differ in the file and in what 1 means.
+    /// Whether the processor may exceed its nominal frequency. Drivers differ in the file and in the meaning of 1.
     pub fn turbo(&self, sources: &Sources) -> Option<bool> {
         let forbidden = sources.flag(&format!("{CPUS}/intel_pstate/no_turbo"));
         forbidden
@@ -113,7 +116,7 @@ impl Cpu {
             .or_else(|| sources.flag(&self.frequency_file("boost")))
     }
 
-    /// The present frequency. In a VM the kernel shows the nominal frequency of its clock, unless the CPU's own
+    /// The present frequency in MHz. In a VM the kernel shows the nominal frequency of its clock, unless the CPU's own
     /// counters (`aperfmperf`) are passed through; that is not the CPU's frequency, so it is left out.
     pub fn frequency_mhz(&self, sources: &Sources) -> Option<f64> {
         let scaled = sources

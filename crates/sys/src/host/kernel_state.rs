@@ -1,11 +1,11 @@
-//! State of the kernel that its release does not determine, and that costs depend on.
+//! State of the kernel on which costs depend, and which its release does not determine.
 
 use super::super::Sources;
 use flate2::read::GzDecoder;
 use std::io::Read;
 
-/// When the kernel itself is preempted: `none`, `voluntary`, `full`, `lazy` or `rt`. `dynamic` where the mode can be switched at run
-/// time and the current one is not readable; `None` where that cannot be told from the kernel's version.
+/// When the kernel itself is preempted: `none`, `voluntary`, `full`, `lazy` or `rt`. `dynamic` if the mode can be switched at run
+/// time and the current one is not readable; `None` if the kernel's version does not show it.
 pub fn preemption(sources: &Sources) -> Option<String> {
     let switched = sources
         .text("sys/kernel/debug/sched/preempt")
@@ -14,11 +14,11 @@ pub fn preemption(sources: &Sources) -> Option<String> {
         return switched;
     }
     let version = sources.text("proc/sys/kernel/version")?;
-    let has = |flag: &str| version.split_whitespace().any(|word| word == flag);
-    if has("PREEMPT_RT") {
+    let flags: Vec<&str> = version.split_whitespace().collect();
+    if flags.contains(&"PREEMPT_RT") {
         return Some("rt".into());
     }
-    let is_dynamic = has("PREEMPT_DYNAMIC");
+    let is_dynamic = flags.contains(&"PREEMPT_DYNAMIC");
     if is_dynamic && let Some(mode) = boot_option(sources, "preempt=") {
         return Some(mode);
     }
@@ -26,7 +26,7 @@ pub fn preemption(sources: &Sources) -> Option<String> {
     built.or_else(|| is_dynamic.then(|| "dynamic".to_string()))
 }
 
-/// By the kernel's configuration: where the mode can be switched, it is the default.
+/// The mode in the kernel's configuration, which is the default if the mode can be switched.
 fn built_mode(sources: &Sources) -> Option<&'static str> {
     const MODES: [(&str, &str); 4] = [
         ("CONFIG_PREEMPT_NONE=y", "none"),
@@ -35,8 +35,9 @@ fn built_mode(sources: &Sources) -> Option<&'static str> {
         ("CONFIG_PREEMPT=y", "full"),
     ];
     let configuration = configuration(sources)?;
-    let is_set = |option: &str| configuration.lines().any(|line| line == option);
-    let (_, mode) = MODES.into_iter().find(|(option, _)| is_set(option))?;
+    let (_, mode) = MODES
+        .into_iter()
+        .find(|(option, _)| configuration.lines().any(|line| line == *option))?;
     Some(mode)
 }
 
@@ -55,6 +56,7 @@ fn configuration(sources: &Sources) -> Option<String> {
 fn boot_option(sources: &Sources, start: &str) -> Option<String> {
     let line = sources.text("proc/cmdline")?;
     let mut words = line.split_whitespace();
+    // The kernel takes the last of several.
     words
         .rfind(|word| word.starts_with(start))
         .map(|word| word[start.len()..].to_string())
@@ -101,10 +103,11 @@ mod tests {
             "none voluntary (full) lazy\n",
         );
         let built = ("boot/config-6.12.1", "CONFIG_PREEMPT_VOLUNTARY=y\n");
-        let mode = |files: &[(&str, &str)]| {
+        fn mode(files: &[(&str, &str)]) -> Option<String> {
             let (_keep, sources) = tree(files);
             preemption(&sources)
-        };
+        }
+
         assert_eq!(mode(&[]), None);
         assert_eq!(mode(&[(VERSION, "#1 SMP\n"), release]), None);
         assert_eq!(mode(&[(VERSION, "#1 SMP PREEMPT_RT\n")]).unwrap(), "rt");

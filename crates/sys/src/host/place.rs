@@ -1,4 +1,4 @@
-//! What is between this process and the hardware: a hypervisor, a container, a sandbox.
+//! The layers between this process and the hardware: a hypervisor, a container, a sandbox.
 //!
 //! Only files are read, no CPU instruction is used: a hypervisor that hides from them stays hidden.
 
@@ -59,8 +59,8 @@ const FIRST_NAMESPACES: &[(&str, &str)] = &[
 /// The build that gVisor reports by default; newer ones have their name in the release.
 const GVISOR_BUILD: &str = "#1 SMP Sun Jan 10 15:06:54 PST 2016";
 
-/// `none` if the CPU says that there is none. The best source names it: its own directory, its guests' clock sources, the
-/// firmware.
+/// The hypervisor's name, by the best source there is: its own directory, its guests' clock sources, the firmware. `none` if the CPU
+/// reports that there is no hypervisor, `unnamed` if it reports one that nothing names.
 pub fn hypervisor(sources: &Sources) -> Option<String> {
     let flag = Cpu::read(sources, None).flag("hypervisor");
     if flag == Some(false) {
@@ -100,6 +100,7 @@ fn by_firmware(sources: &Sources) -> Option<String> {
     }
 }
 
+/// The sandbox or container that this process is in, such as `docker`; `None` if nothing shows one.
 pub fn container(sources: &Sources) -> Option<String> {
     sandbox(sources)
         .or_else(|| sources.container_variable().map(str::to_string))

@@ -10,12 +10,14 @@ pub struct StealClock {
 }
 
 impl StealClock {
+    /// Starts a period on one CPU, or on all of them; `None` without /proc/stat.
     pub fn start(sources: &Sources, cpu: Option<u32>) -> Option<StealClock> {
         let line = cpu.map_or("cpu".to_string(), |cpu| format!("cpu{cpu}"));
         let at_start = ticks(sources, &line)?;
         Some(StealClock { line, at_start })
     }
 
+    /// A period that began when the machine started, on all CPUs.
     pub fn since_boot() -> StealClock {
         StealClock {
             line: "cpu".to_string(),
@@ -23,7 +25,7 @@ impl StealClock {
         }
     }
 
-    /// In percent, idle time included; `None` if no tick has passed.
+    /// Stolen time in percent of all time, idle time included; `None` if no tick has passed.
     pub fn percent_since(&self, sources: &Sources) -> Option<f64> {
         let (all, stolen) = ticks(sources, &self.line)?;
         let all = all.saturating_sub(self.at_start.0);
@@ -46,7 +48,7 @@ fn ticks(sources: &Sources, name: &str) -> Option<(u64, u64)> {
     Some((all, *fields.get(7)?))
 }
 
-/// The line of one CPU, or of `cpu` for all: user, nice, system, idle, iowait, irq, softirq, steal; the guest times after them are
+/// The ticks of one CPU (`cpu0`), or of all (`cpu`): user, nice, system, idle, iowait, irq, softirq, steal; the guest times after them are
 /// within user's.
 pub fn cpu_ticks(sources: &Sources, name: &str) -> Option<Vec<u64>> {
     let text = sources.text("proc/stat")?;

@@ -23,6 +23,7 @@ struct Held {
     attached: Vec<String>,
 }
 
+/// The taxes that the open descriptors of other processes show.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let link = sources.link("proc/self");
     processes(sources)

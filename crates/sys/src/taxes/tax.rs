@@ -1,8 +1,9 @@
-//! Kinds of taxes, and what those who look share.
+//! A tax, and how processes are named: shared by the modules that look for taxes.
 
 use crate::Sources;
 use model::Tax;
 
+/// A tax of one of the kinds in `model::tax::kind`.
 pub fn tax(kind: &str, detail: String) -> Tax {
     Tax {
         kind: kind.to_string(),
@@ -10,6 +11,7 @@ pub fn tax(kind: &str, detail: String) -> Tax {
     }
 }
 
+/// A process for people, such as `strace (process 12)`.
 pub fn who(sources: &Sources, process: &str) -> String {
     match sources.text(&format!("proc/{process}/comm")) {
         Some(name) => format!("{name} (process {process})"),
@@ -17,6 +19,7 @@ pub fn who(sources: &Sources, process: &str) -> String {
     }
 }
 
+/// The IDs of all processes that /proc shows, as text.
 pub fn processes(sources: &Sources) -> impl Iterator<Item = String> {
     sources
         .list("proc")

@@ -1,5 +1,4 @@
-//! What the kernel's tracing file system says is switched on: tracers, events, kernel probes.
-//!
+//! Tracers, events and kernel probes that the kernel's tracing file system shows to be switched on.
 
 use super::tax::tax;
 use crate::Sources;
@@ -7,12 +6,13 @@ use model::Tax;
 use model::prose::some;
 use model::tax::kind;
 
-/// Where tracefs stands if anyone mounted it, and its old place within debugfs.
+/// The places of tracefs if anyone mounted it: its own, and the old one within debugfs.
 const DIRECTORIES: &[&str] = &["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 /// Groups of events that fire at every system call.
 const EVERY_CALL: &[&str] = &["raw_syscalls:", "syscalls:"];
 const SHOWN: usize = 3;
 
+/// The directory of tracefs; `None` if it is not mounted or may not be read.
 pub fn directory(sources: &Sources) -> Option<&'static str> {
     DIRECTORIES.iter().copied().find(|directory| {
         sources
@@ -21,17 +21,18 @@ pub fn directory(sources: &Sources) -> Option<&'static str> {
     })
 }
 
+/// The tracers and events that are on, in the main buffer and in each instance, and kernel probes.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
-    let mut found = Vec::new();
+    let mut taxes = Vec::new();
     for (place, directory) in buffers(sources) {
-        found.extend(tracer(sources, &place, &directory));
-        found.extend(events(sources, &place, &directory));
+        taxes.extend(tracer(sources, &place, &directory));
+        taxes.extend(events(sources, &place, &directory));
     }
-    found.extend(probes(sources));
-    found
+    taxes.extend(probes(sources));
+    taxes
 }
 
-/// How a detail names each buffer, and its directory.
+/// The words for each buffer in a detail, and its directory.
 fn buffers(sources: &Sources) -> Vec<(String, String)> {
     let Some(top) = directory(sources) else {
         return Vec::new();
@@ -67,26 +68,17 @@ fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
         .lines()
         .filter(|event| !event.starts_with(OF_PRINTS))
         .partition(|event| EVERY_CALL.iter().any(|group| event.starts_with(group)));
-    let listed = |kind, events: Vec<&str>| {
-        if events.is_empty() {
-            None
-        } else {
-            Some(tax(
-                kind,
-                format!("{} enabled{place}", some(&events, SHOWN)),
-            ))
-        }
-    };
     [
-        listed(kind::TRACEPOINTS, calls),
-        listed(kind::OTHER_TRACEPOINTS, others),
+        (kind::TRACEPOINTS, calls),
+        (kind::OTHER_TRACEPOINTS, others),
     ]
     .into_iter()
-    .flatten()
+    .filter(|(_, events)| !events.is_empty())
+    .map(|(kind, events)| tax(kind, format!("{} enabled{place}", some(&events, SHOWN))))
     .collect()
 }
 
-/// Disabled ones cost nothing. Which calls pass a probe is not known here.
+/// The kernel probes that are enabled; disabled ones cost nothing. Which calls pass a probe is not known here.
 fn probes(sources: &Sources) -> Option<Tax> {
     let text = sources.text("sys/kernel/debug/kprobes/list")?;
     let places: Vec<&str> = text

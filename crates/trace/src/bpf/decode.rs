@@ -35,7 +35,7 @@ impl<'a> Decoder<'a> {
     pub fn new(raw: &'a Raw, detail: Detail) -> Decoder<'a> {
         let keys = || raw.calls.iter().map(|(key, _)| key);
         let mixed: BTreeSet<u32> = keys()
-            .filter(|key| key.gate == gate::OWN && !is_exec(key))
+            .filter(|key| key.gate == gate::NATIVE && !is_exec(key))
             .map(|key| key.group)
             .collect();
         let compat = keys().filter(|key| is_compat(key) && !mixed.contains(&key.group));

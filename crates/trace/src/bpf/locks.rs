@@ -107,7 +107,7 @@ fn lock(key: &Key, address: u64, function: u64, variables: &Functions) -> String
     let own = match key.kind {
         lock::MMAP => Some("mmap_lock"),
         lock::INODE => Some("i_rwsem"),
-        _ if address >> 32 == function >> 32 => variables.exactly(address as u32),
+        _ if address >> 32 == function >> 32 => variables.starting_at(address as u32),
         _ => None,
     };
     own.unwrap_or(kind).to_string()
@@ -119,7 +119,7 @@ fn wanted_by(frames: &[u64], functions: &Functions) -> Option<String> {
         .iter()
         .take_while(|address| **address > 0)
         // A return address may lie behind the last instruction of its function.
-        .map(|address| functions.at((*address as u32).wrapping_sub(1)));
+        .map(|address| functions.containing((*address as u32).wrapping_sub(1)));
     names.find(|name| name.is_some_and(takes))?;
     let name = names.find(|name| !name.is_some_and(takes))??;
     Some(name.split('.').next().unwrap_or(name).to_string())

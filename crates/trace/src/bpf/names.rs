@@ -57,7 +57,7 @@ pub fn rows() -> Box<Rows> {
 
 /// By the call's name without a gate.
 pub fn of_each_number<T>(of: fn(&str) -> T) -> [T; 2 * NUMBERS] {
-    let gates = [gate::OWN, gate::COMPAT];
+    let gates = [gate::NATIVE, gate::COMPAT];
     std::array::from_fn(|index| {
         of(bare_name(&name(
             (index % NUMBERS) as u16,
@@ -106,7 +106,7 @@ pub fn numbers() -> Numbers {
         (0..NUMBERS as u16).find(|number| bare_name(&name(*number, gate)) == wanted)
     }
 
-    let gates = [gate::OWN, gate::COMPAT];
+    let gates = [gate::NATIVE, gate::COMPAT];
     let find = |gate, wanted| find(gate, wanted).unwrap_or(NUMBER_UNKNOWN);
     let number = |wanted| gates.map(|gate| find(gate, wanted));
     let pairs = |first, second| gates.map(|gate| [first, second].map(|call| find(gate, call)));
@@ -117,7 +117,7 @@ pub fn numbers() -> Numbers {
         close: number("close"),
         futex: number("futex"),
         epoll_ctl: number("epoll_ctl"),
-        mmap: [find(gate::OWN, "mmap"), find(gate::COMPAT, "mmap2")],
+        mmap: [find(gate::NATIVE, "mmap"), find(gate::COMPAT, "mmap2")],
     }
 }
 

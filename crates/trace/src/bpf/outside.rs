@@ -90,7 +90,7 @@ fn found(raw: &Raw) -> Found {
         ..Found::default()
     };
     for (place, samples) in places() {
-        let function = functions.at(place.address as u32);
+        let function = functions.containing(place.address as u32);
         let by = match function.map(entry) {
             _ if place.address == 0 => &mut findings.kernel,
             Some(PAGE_FAULT) => &mut findings.page_faults,

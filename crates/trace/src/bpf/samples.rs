@@ -61,7 +61,9 @@ fn place(key: &Key, functions: &Functions) -> String {
         outside::FAULT => PAGE_FAULT,
         outside::THREAD => KERNEL_THREAD,
         outside::RETURN => CALL_RETURN,
-        outside::ENTERED => functions.at(key.operation).map_or(ENTERED_KERNEL, entry),
+        outside::ENTERED => functions
+            .containing(key.operation)
+            .map_or(ENTERED_KERNEL, entry),
         _ => return names::name(key.number, key.gate),
     };
     other.to_string()

@@ -258,7 +258,7 @@ impl PtraceTracer {
 }
 
 fn refused(pid: i32, errno: Errno) -> anyhow::Error {
-    let tracer = Status::of(pid).number("TracerPid").unwrap_or(0u32);
+    let tracer = Status::of_task(pid).number("TracerPid").unwrap_or(0u32);
     match errno {
         Errno::ESRCH => anyhow!("no process {pid}"),
         Errno::EPERM if tracer != 0 => {

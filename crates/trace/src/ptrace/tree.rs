@@ -88,7 +88,7 @@ impl Tree {
         // The one of a parent that was killed just then is not known: its first thread stands for it.
         let known = by.filter(|by| self.tasks.contains_key(by));
         let maker = known.or_else(|| match process == tid {
-            true => Status::of(tid).number("PPid"),
+            true => Status::of_task(tid).number("PPid"),
             false => Some(process),
         });
         let maker = maker.and_then(|maker| self.tasks.get(&maker));
@@ -117,7 +117,7 @@ impl Tree {
 
     /// The process of a task, if that is traced, or a new one.
     fn process_of(&self, tid: i32) -> i32 {
-        let process = Status::of(tid).number("Tgid");
+        let process = Status::of_task(tid).number("Tgid");
         process
             .filter(|process| self.processes.contains_key(process))
             .unwrap_or(tid)

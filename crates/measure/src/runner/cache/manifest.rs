@@ -73,7 +73,7 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
 
 /// SHA-256 of a regular file of this user or of root.
 pub fn digest(path: &Path) -> io::Result<String> {
-    let (mut file, mut hash, mut part) = (open::own(path)?, Sha256::new(), vec![0; 1 << 16]);
+    let (mut file, mut hash, mut part) = (open::trusted(path)?, Sha256::new(), vec![0; 1 << 16]);
     loop {
         match file.read(&mut part)? {
             0 => return Ok(hex(&hash.finalize())),
@@ -85,7 +85,7 @@ pub fn digest(path: &Path) -> io::Result<String> {
 /// SHA-256 of a file's length, and of its pieces that are not all zeros, with their places. Which zeros are holes is up to the file
 /// system, and changes as it writes them.
 fn digest_of_pieces(path: &Path) -> io::Result<String> {
-    let (mut file, mut hash, mut piece) = (open::own(path)?, Sha256::new(), Vec::new());
+    let (mut file, mut hash, mut piece) = (open::trusted(path)?, Sha256::new(), Vec::new());
     hash.update(file.metadata()?.len().to_le_bytes());
     let mut place = 0;
     while let Some(data) = open::data_from(&file, place)? {

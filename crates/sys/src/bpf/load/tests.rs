@@ -26,7 +26,7 @@ fn what_changes_while_it_is_read_is_read_again_and_reported() {
 
     assert_eq!(reads(vec![4, 4]), (1, true));
     assert_eq!(reads(vec![4, 6, 8, 8]), (3, true));
-    // One that is being handed over is in both maps, or in none.
+    // An entry that is being handed over is in both maps, or in neither.
     assert_eq!(reads(vec![5, 5, 6, 6]), (3, true));
     assert_eq!(reads((0..40).collect()), (20, false));
 }
@@ -142,17 +142,11 @@ fn nothing_counts_after_the_end() {
 #[test]
 fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
     let object = Object::parse(object::BYTES).unwrap();
-    let of = |target: &str| {
-        object
-            .programs
-            .iter()
-            .filter(|program| program.target == target)
-            .count()
-    };
-    assert_eq!(
-        (of("task"), of(""), of("sys_enter"), object.programs.len()),
-        (2, 2, 1, 19)
-    );
+    let attached_to = ["task", "", "sys_enter"].map(|target| {
+        let programs = object.programs.iter();
+        programs.filter(|program| program.target == target).count()
+    });
+    assert_eq!((attached_to, object.programs.len()), ([2, 2, 1], 19));
     const EXIT: u64 = 0x95;
     assert!(
         object
