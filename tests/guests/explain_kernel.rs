@@ -103,7 +103,11 @@ fn an_iteration_is_recorded_to_the_instruction() {
             (seen - counted).abs() <= 0.01 * counted,
             "{id}: {seen} in the tree, {counted} counted"
         );
-        let functions: u64 = explained.functions.iter().map(|f| f.own).sum();
+        let functions: u64 = explained
+            .functions
+            .iter()
+            .map(|f| f.self_instructions)
+            .sum();
         let groups: u64 = explained.groups.iter().map(|g| g.instructions).sum();
         assert_eq!(
             (functions, groups),
@@ -156,7 +160,11 @@ fn kernels_for_arm64_are_explained_too() {
             .any(|function| find(outer, function).is_some());
         assert!(found, "{id}: none of {function:?} below {within}");
         assert!(!names(&explained.tree).contains(&"[unknown]"), "{id}");
-        let functions: u64 = explained.functions.iter().map(|f| f.own).sum();
+        let functions: u64 = explained
+            .functions
+            .iter()
+            .map(|f| f.self_instructions)
+            .sum();
         assert_eq!(functions, explained.instructions, "{id}");
     }
     let pipe = laboratory.explain(&mut guest, "ipc.pipe").unwrap();

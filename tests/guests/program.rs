@@ -155,7 +155,7 @@ fn check_mixture(name: &str, program: &Path, in_user_mode: u64) {
         .split
         .functions
         .iter()
-        .map(|function| function.own)
+        .map(|function| function.self_instructions)
         .sum();
     let by_call: u64 = kernel
         .split

@@ -646,7 +646,7 @@ fn a_process_for_each_item_is_told() {
     for parents in [&["find"][..], &["python3", "sh"]] {
         let one = only(&family(parents, "true", 300));
         assert_eq!(
-            (one.rule, one.process.as_str(), one.of.as_deref()),
+            (one.rule, one.process.as_str(), one.subject.as_deref()),
             ("process-per-item", parents[0], Some("true"))
         );
         assert_eq!(one.items, 300);

@@ -65,6 +65,8 @@ pub struct Attribution {
     pub warnings: Vec<String>,
 }
 
+/// Attributes the time of a profile. The cost of a null call comes from `costs`, else from the tracer's own measurement; `versus` are
+/// the unit costs of other machines or kernels, compared only if `costs` are known.
 pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Attribution {
     let null_ns = costs
         .and_then(|costs| costs.null_ns())

@@ -36,11 +36,11 @@ pub use cell::Cell;
 pub use column::{Column, ColumnInfo};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
-pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
+pub use gate::{EntriesRule, Gate, GateVerdict, Gated, GatedRow, NotJudged};
 pub use machine::MachineChange;
 pub use profiles::{
-    CountKind, Counts, MEMORY, Part, ProfileColumn, ProfileComparison, ProfileFound,
-    ProfileGatedRow, ProfileInfo, ProfileRow, Span, compare_profiles,
+    CountKind, Counts, MEMORY, Part, ProfileColumn, ProfileComparison, ProfileGatedRow,
+    ProfileInfo, ProfileRow, ProfileVerdict, Span, compare_profiles,
 };
 pub use race::{Cause, CauseOf, Changed, InsideResult, RaceFound, RaceResult, Versus, race};
 pub use row::{ComparedRow, Key, area};
@@ -123,16 +123,18 @@ pub struct LeftOut {
 }
 
 impl Comparison {
+    /// The label of a column, empty if there is no such column.
     pub fn label(&self, column: usize) -> &str {
         self.columns.get(column).map_or("", |column| &column.label)
     }
 
+    /// All columns but the baseline.
     pub fn others(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         let baseline = self.baseline;
         (0..self.columns.len()).filter(move |column| *column != baseline)
     }
 
-    /// By column, where rows match although it differs.
+    /// The environment of each column, if rows match although it differs.
     pub fn environments(&self) -> Option<&[String]> {
         self.cautions.iter().find_map(|caution| match caution {
             Caution::OtherEnvironment { environments } => Some(&environments[..]),
@@ -140,10 +142,12 @@ impl Comparison {
         })
     }
 
+    /// The environment of a row in a column, which differs from the row's if columns have different environments.
     pub fn environment<'a>(&'a self, environment: &'a str, column: usize) -> &'a str {
         self.environments().map_or(environment, |all| &all[column])
     }
 
+    /// Judges the rows by a gate and stores the result.
     pub fn gate(&mut self, gate: &Gate) {
         self.gate = Some(gate.judge(&self.rows, self.baseline));
     }
@@ -166,6 +170,7 @@ impl Comparison {
     }
 }
 
+/// Compares runs row by row. A baseline that is out of range is column 0.
 pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let baseline = if options.baseline < columns.len() {
         options.baseline
@@ -175,15 +180,15 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let apart = places::apart(columns, &options.selection);
     let matching::Matched { mut rows, unsought } =
         matching::matched(columns, &options.selection, apart.is_some());
-    let is_elsewhere = |column: usize| {
-        apart
-            .as_ref()
-            .is_some_and(|all| all[column] != all[baseline])
-    };
     let sides: Vec<Sides> = columns
         .iter()
         .enumerate()
-        .map(|(index, column)| Sides::of(column, &columns[baseline], is_elsewhere(index)))
+        .map(|(index, column)| {
+            let is_elsewhere = apart
+                .as_ref()
+                .is_some_and(|all| all[index] != all[baseline]);
+            Sides::new(column, &columns[baseline], is_elsewhere)
+        })
         .collect();
     let reference = judge::reference(&sides, columns, baseline, options.margin);
     judge::judge(&mut rows, &sides, columns, baseline, options.margin);

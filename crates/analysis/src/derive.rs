@@ -20,12 +20,13 @@ pub struct DerivedKey {
     #[serde(rename = "kind")]
     pub combination: Combination,
     /// The names of the two rows.
-    pub of: [String; 2],
-    /// That of both.
+    #[serde(rename = "of")]
+    pub pair: [String; 2],
+    /// The environment of both.
     pub environment: String,
     /// All parameters of both, defaults included.
     pub params: BTreeMap<String, u64>,
-    /// What the two are, and with them a difference.
+    /// The unit of both rows, and of their difference.
     pub unit: Unit,
 }
 
@@ -37,7 +38,7 @@ pub struct DerivedRow {
     /// `unit` per iteration for a difference, a plain number for a ratio; or why there is none.
     #[serde(flatten, with = "OrError::<Ranged, String>")]
     pub value: Result<Ranged, String>,
-    /// Of a ratio with an interval, as `compare` judges it; absent otherwise.
+    /// The verdict on a ratio with an interval, as `compare` judges it; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Mark>,
     /// The first's kernel entries minus the second's, by name, where they differ; `None` if either is not known, and for
@@ -48,11 +49,12 @@ pub struct DerivedRow {
 }
 
 impl DerivedKey {
-    pub fn of(derived: &Derived, case: &Case, unit: Unit) -> DerivedKey {
+    /// The key of a row derived from `case` and another in the same environment, with the same parameters.
+    pub fn new(derived: &Derived, case: &Case, unit: Unit) -> DerivedKey {
         DerivedKey {
             name: derived.name.clone(),
             combination: derived.combination,
-            of: derived.of.clone(),
+            pair: derived.pair.clone(),
             environment: case.environment.clone(),
             params: case.params.clone(),
             unit,
@@ -68,6 +70,7 @@ impl Deref for DerivedRow {
     }
 }
 
+/// The value as a difference with its unit or as a ratio, in the order of a table's columns.
 pub fn difference_or_ratio(
     combination: Combination,
     unit: Unit,
@@ -79,6 +82,7 @@ pub fn difference_or_ratio(
     }
 }
 
+/// The derived rows of a study or, without one, the ratios of the cases that have names. At most [`MOST_ROWS`].
 pub fn derive(study: Option<&StudyView>, run: &Run) -> Vec<DerivedRow> {
     let by_names = StudyView {
         derived: ratios_by_name(run),
@@ -96,10 +100,10 @@ pub fn derive(study: Option<&StudyView>, run: &Run) -> Vec<DerivedRow> {
         first.entry(beside(label, &record.case)).or_insert(record);
     }
     let rows = study.derived.iter().flat_map(|derived| {
-        let firsts = by_label.get(derived.of[0].as_str()).into_iter().flatten();
+        let firsts = by_label.get(derived.pair[0].as_str()).into_iter().flatten();
         firsts
             .filter_map(|a| {
-                let second = first.get(&beside(derived.of[1].as_str(), &a.case))?;
+                let second = first.get(&beside(derived.pair[1].as_str(), &a.case))?;
                 Some((derived, (*a, *second)))
             })
             .collect::<Vec<_>>()
@@ -133,7 +137,7 @@ fn ratios_by_name(run: &Run) -> Vec<Derived> {
             Derived {
                 name: format!("{plain} / {base}"),
                 combination: Combination::Ratio,
-                of: [label, base].map(str::to_string),
+                pair: [label, base].map(str::to_string),
             }
         })
         .collect()
@@ -151,8 +155,8 @@ fn row(study: &StudyView, derived: &Derived, pair: (&Record, &Record)) -> Derive
     let (a, b) = pair;
 
     let is_difference = derived.combination == Combination::Difference;
-    let of_second = study.scale(&derived.of[1]);
-    let scale = study.scale(&derived.of[0]).filter(|scale| {
+    let of_second = study.scale(&derived.pair[1]);
+    let scale = study.scale(&derived.pair[0]).filter(|scale| {
         is_difference && of_second.is_some_and(|o| (scale.calls, &scale.unit) == (o.calls, &o.unit))
     });
     let both_counted = [a, b]
@@ -164,7 +168,7 @@ fn row(study: &StudyView, derived: &Derived, pair: (&Record, &Record)) -> Derive
         Unit::Nanoseconds
     };
     DerivedRow {
-        key: DerivedKey::of(derived, &a.case, unit),
+        key: DerivedKey::new(derived, &a.case, unit),
         value: value(derived.combination, a, b),
         verdict: None,
         entries: if is_difference {
@@ -247,11 +251,11 @@ mod tests {
             }
         }
 
-        let of = ["a".to_string(), "b".to_string()];
+        let names = ["a".to_string(), "b".to_string()];
         let derived = [Combination::Difference, Combination::Ratio].map(|combination| Derived {
             name: "d".into(),
             combination,
-            of: of.clone(),
+            pair: names.clone(),
         });
         let scales = vec![scale(&["a"]), scale(&["b"])];
         let study = StudyView {

@@ -73,12 +73,12 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
 
 /// Work in user mode always has one: its tail is the machine's.
 fn yardstick_latency(record: &Record) -> Option<RowLatency> {
-    let of = if record.case.is_plain(SPIN) {
+    let new_latency = if record.case.is_plain(SPIN) {
         RowLatency::of_yardstick
     } else {
         RowLatency::new
     };
-    record.latency.as_ref().map(of)
+    record.latency.as_ref().map(new_latency)
 }
 
 struct Yardsticks<'a> {
@@ -162,6 +162,7 @@ fn whose_loop(case: &Case) -> Loop {
     (case.language.clone(), case.environment.clone(), case.cold())
 }
 
+/// Whether the case serves others as a baseline: an empty loop, the empty call, the reference call or the loop in user mode.
 pub fn is_baseline(case: &Case) -> bool {
     case.is_empty_loop()
         || [EMPTY_CALL, REFERENCE, SPIN]
@@ -227,14 +228,7 @@ fn cost(
     yardsticks: &Yardsticks,
     warnings: &mut Vec<Warning>,
 ) -> Result<RowCost, Failure> {
-    let Some(estimate) = stats::estimate(&yardsticks.panel.calm.only(m)) else {
-        let text = if m.switches {
-            "every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)"
-        } else {
-            "every batch was preempted by another process (try --cpu, or a longer --time)"
-        };
-        return Err(Failure::failed(text));
-    };
+    let estimate = stats::estimate(&yardsticks.panel.calm.only(m)).ok_or_else(|| no_batches(m))?;
     if m.switches && left_out(m) > MOST_WAITED {
         let text = "nearly every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)";
         return Err(Failure::failed(text));
@@ -246,19 +240,7 @@ fn cost(
         warnings.push(Warning::Traced);
     }
     let launches = launches(record, yardsticks.panel);
-    // How far these scatter from run to run is not known.
-    let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
-    let case = if unknown {
-        None
-    } else {
-        launches
-            .clone()
-            .and_then(|launches| Side::of_case(&[(launches, 0.0)]))
-    };
-    let moves = case.map(|case| Moves {
-        case,
-        machine: yardsticks.machine,
-    });
+    let moves = moves(record, m, launches.as_ref(), yardsticks);
     warnings.extend(doubts(
         m,
         record.case.language.is_some(),
@@ -287,6 +269,30 @@ fn cost(
     })
 }
 
+fn no_batches(m: &Measurement) -> Failure {
+    Failure::failed(if m.switches {
+        "every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)"
+    } else {
+        "every batch was preempted by another process (try --cpu, or a longer --time)"
+    })
+}
+
+/// `None` for cold calls and those that depend on history: how far they scatter from run to run is not known.
+fn moves(
+    record: &Record,
+    m: &Measurement,
+    launches: Option<&Launches>,
+    yardsticks: &Yardsticks,
+) -> Option<Moves> {
+    if m.history || record.case.cold().is_some_and(|bytes| bytes > 0) {
+        return None;
+    }
+    Some(Moves {
+        case: Side::of_case(&[(launches?.clone(), 0.0)])?,
+        machine: yardsticks.machine,
+    })
+}
+
 fn relative(launches: &Launches, moves: &Moves) -> Option<Relative> {
     let value = launches.relative?;
     Some(Relative {
@@ -308,7 +314,7 @@ pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
     })
 }
 
-/// A property of the operation, which older files do not state; there it is known by the entries, and by page faults and switches.
+/// Whether the operation stays in user mode: older files do not state it, and there it is known by the entries, page faults and switches.
 pub fn in_user_mode(record: &Record) -> bool {
     record.user_mode.unwrap_or_else(|| {
         let is_placed = record.outcome.measurement().is_none_or(stats::is_placed);
@@ -349,13 +355,17 @@ mod tests {
 
     #[test]
     fn costs_are_those_of_undisturbed_rounds() {
-        let slow = |after: u64, ns: u64| move |block| if block < after { ns } else { 2 * ns };
-        let summary = |after: u64| {
+        fn slow(after: u64, ns: u64) -> impl Fn(u64) -> u64 {
+            move |block| if block < after { ns } else { 2 * ns }
+        }
+
+        fn summary(after: u64) -> Summary {
             let panel = PANEL.map(|operation| record(operation, Role::Baseline, slow(after, 500)));
             let mut records = panel.to_vec();
             records.push(record("file.stat", Role::Asked, slow(after, 300)));
             summarize(&run(records))
-        };
+        }
+
         let figure = *summary(7).rows[0].cost().unwrap();
         assert_eq!((figure.median, figure.samples), (Nanos(300.0), 7 * 4));
         assert_eq!(summary(7).warnings, []);

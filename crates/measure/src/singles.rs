@@ -31,7 +31,7 @@ pub fn time_singles(
         CALLS
     };
     let timed = for_calls(workers, planned, calls, time)?;
-    let count = timed.all.count();
+    let count = timed.all.total_count();
     if !(1..FEWEST_CALLS).contains(&count) {
         return Ok(timed);
     }

@@ -90,8 +90,9 @@ pub struct AtlasCount {
 const KEPT: f64 = 100.0;
 
 impl AtlasCount {
-    /// The mode is what most boots counted; if that is several values, the first of them, which `syscost run` counts.
-    pub fn of(each: &[f64]) -> Option<AtlasCount> {
+    /// The count over boots; `None` without any. If several values are equally frequent, the mode is the first of them, which `syscost run`
+    /// counts.
+    pub fn from_boots(each: &[f64]) -> Option<AtlasCount> {
         fn number(kept: &i64) -> f64 {
             *kept as f64 / KEPT
         }
@@ -145,17 +146,17 @@ pub struct AtlasStep {
 pub const UNCHANGED: &str = "no function changed in one iteration";
 
 impl AtlasStep {
-    /// The counts then differ by work that iterations share.
+    /// Whether no function changed in one iteration: the counts then differ by work that iterations share.
     pub fn is_unchanged(&self) -> bool {
         self.reason.as_deref() == Some(UNCHANGED)
     }
 
-    /// By how many instructions the counts differ.
+    /// The difference of the counts in instructions, without its sign.
     pub fn instructions(&self) -> f64 {
         (self.after - self.before).abs()
     }
 
-    /// The same as a share of the smaller count: half as many weigh as much as twice as many.
+    /// The difference as a share of the smaller count: half as many weigh as much as twice as many.
     pub fn share(&self) -> f64 {
         self.instructions() / self.before.min(self.after).max(1.0)
     }
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn most_boots_decide_and_all_are_in_the_range() {
         fn all(each: &[f64]) -> Option<(f64, f64, f64)> {
-            AtlasCount::of(each).map(|count| (count.mode, count.least, count.most))
+            AtlasCount::from_boots(each).map(|count| (count.mode, count.least, count.most))
         }
 
         assert_eq!(

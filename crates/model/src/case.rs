@@ -94,6 +94,7 @@ pub const SHARED: &str = "shared";
 pub const COLD: &str = "cold";
 
 impl Case {
+    /// An operation in the native environment, with its default parameters.
     pub fn native(operation: &str) -> Case {
         Case {
             operation: operation.to_string(),
@@ -102,6 +103,7 @@ impl Case {
         }
     }
 
+    /// A snippet in the native environment.
     pub fn snippet(language: &str, body: &str) -> Case {
         Case {
             language: Some(language.to_string()),
@@ -109,6 +111,7 @@ impl Case {
         }
     }
 
+    /// The same case in another environment.
     pub fn in_environment(&self, environment: &str) -> Case {
         Case {
             environment: environment.to_string(),
@@ -116,16 +119,17 @@ impl Case {
         }
     }
 
-    /// With default parameters.
+    /// Whether it is this operation with default parameters.
     pub fn is_plain(&self, operation: &str) -> bool {
         self.operation == operation && self.params.is_empty() && self.language.is_none()
     }
 
+    /// Whether it is a member of the panel.
     pub fn is_in_panel(&self) -> bool {
         PANEL.iter().any(|operation| self.is_plain(operation))
     }
 
-    /// But for the name given by a study.
+    /// Whether the other case does the same work: all but the name given by a study is equal.
     pub fn same_work(&self, other: &Case) -> bool {
         fn nameless(case: &Case) -> Case {
             Case {
@@ -137,7 +141,7 @@ impl Case {
         nameless(self) == nameless(other)
     }
 
-    /// Without concurrency and in batches: neither changes which system calls are made.
+    /// The case in one thread and in batches: neither changes which system calls are made.
     pub fn alone(&self) -> Case {
         let mut case = self.warm();
         case.params
@@ -145,7 +149,7 @@ impl Case {
         case
     }
 
-    /// `None` if calls are timed in batches, warm.
+    /// The bytes displaced before each call; `None` if calls are timed in batches, warm.
     pub fn cold(&self) -> Option<u64> {
         if self.language.is_some() {
             return None;
@@ -161,6 +165,7 @@ impl Case {
         }
     }
 
+    /// The same case in warm batches.
     pub fn warm(&self) -> Case {
         let mut case = self.clone();
         case.params
@@ -168,7 +173,7 @@ impl Case {
         case
     }
 
-    /// Defaults included.
+    /// All parameters, defaults included.
     pub fn effective_params(&self) -> BTreeMap<String, u64> {
         self.all_params()
             .map(|(name, value)| (name.to_string(), value))

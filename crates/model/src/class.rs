@@ -26,6 +26,7 @@ pub struct Class {
 }
 
 impl Class {
+    /// Whether nothing is known of the arguments.
     pub fn is_unknown(&self) -> bool {
         *self == Class::default()
     }
@@ -50,6 +51,7 @@ pub enum DescriptorKind {
     None,
 }
 
+/// The greatest power of two that is not above `value`; 0 for 0.
 pub fn power_below(value: u64) -> u64 {
     value.checked_ilog2().map_or(0, |log| 1 << log)
 }
@@ -117,7 +119,7 @@ const TABLE: &[(Drives, &str)] = &[
 ];
 
 impl Drives {
-    /// `number` is the raw argument or result: bytes, names in the path or descriptors in the set.
+    /// The class of a call. `number` is the raw argument or result: bytes, names in the path or descriptors in the set.
     pub fn class(self, descriptor: Option<DescriptorKind>, number: Option<u64>) -> Class {
         let mut class = Class {
             descriptor,
@@ -133,7 +135,7 @@ impl Drives {
         class
     }
 
-    /// Sizes and sets are rounded down to a power of two.
+    /// The number as classes have it: sizes and sets are rounded down to a power of two.
     pub fn rounded(self, number: u64) -> u64 {
         match self {
             Bytes { .. } | Length { .. } | Set { .. } => power_below(number),
@@ -142,7 +144,7 @@ impl Drives {
     }
 }
 
-/// `name` must not include a gate such as `(i386)`.
+/// The arguments that drive the cost of a call; `None` if it hardly depends on them. `name` must not include a gate such as `(i386)`.
 pub fn drives(name: &str) -> Option<Drives> {
     static BY_NAME: LazyLock<HashMap<&str, Drives>> = LazyLock::new(|| names().collect());
     BY_NAME.get(name).copied()

@@ -1,6 +1,6 @@
 use indexmap::IndexMap;
 
-/// Of one case, counted in an untimed pass: by event the count per iteration of each launch. A count is a difference of two
+/// The events of one case, counted in an untimed pass: by event, the count per iteration of each launch. A count is a difference of two
 /// readings, so it may be a little below 0.
 pub type Counters = IndexMap<String, Vec<f64>>;
 
@@ -14,12 +14,12 @@ pub struct Event {
 }
 
 impl Event {
-    /// And not the kernel.
+    /// Whether the processor counts it, and not the kernel.
     pub fn is_hardware(&self) -> bool {
         self.kind != SOFTWARE
     }
 
-    /// No request can be without them: cycles and instructions.
+    /// Whether every request has some of it: cycles and instructions.
     pub fn is_never_zero(&self) -> bool {
         self.kind == HARDWARE && self.config <= 1
     }

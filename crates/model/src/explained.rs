@@ -79,7 +79,8 @@ pub struct FunctionSum {
     /// How often it was entered.
     pub calls: u64,
     /// Its own instructions, without those of functions that it calls.
-    pub own: u64,
+    #[serde(rename = "own")]
+    pub self_instructions: u64,
 }
 
 /// A function as called from one place of the tree.
@@ -92,7 +93,8 @@ pub struct Call {
     /// How often it was entered.
     pub calls: u64,
     /// Its own instructions.
-    pub own: u64,
+    #[serde(rename = "own")]
+    pub self_instructions: u64,
     /// Its instructions with all that it called.
     pub total: u64,
     /// In the order of their first call.
@@ -209,6 +211,7 @@ impl Group {
         (Group::Exit, "exit work"),
     ];
 
+    /// The name in tables.
     pub fn title(self) -> &'static str {
         Group::ALL[self as usize].1
     }

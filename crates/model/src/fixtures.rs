@@ -8,6 +8,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 
+/// A complete run of one second.
 pub fn run(records: Vec<Record>) -> Run {
     Run {
         tool: Tool {
@@ -42,14 +43,17 @@ pub fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
     })
 }
 
+/// A record whose batches all take `ns` nanoseconds.
 pub fn record(operation: &str, ns: u64) -> Record {
     varying(operation, |_| ns)
 }
 
+/// A record whose cost depends on the block.
 pub fn varying(operation: &str, ns: impl Fn(u64) -> u64) -> Record {
     Record::new(Case::native(operation), measured(ns))
 }
 
+/// A record with a name given by a study.
 pub fn named(name: &str, operation: &str, ns: u64) -> Record {
     let mut record = record(operation, ns);
     record.case.name = Some(name.to_string());
@@ -66,12 +70,14 @@ pub fn with_params(params: &[(&str, u64)], mut record: Record) -> Record {
     record
 }
 
+/// A map from pairs.
 pub fn pairs<N: Copy, P: FromIterator<(String, N)>>(all: &[(&str, N)]) -> P {
     all.iter()
         .map(|(name, number)| (name.to_string(), *number))
         .collect()
 }
 
+/// The record with its measurement changed; a record without one stays as it is.
 pub fn with(mut record: Record, change: impl FnOnce(&mut Measurement)) -> Record {
     if let Outcome::Measured(measurement) = &mut record.outcome {
         change(measurement);
@@ -79,10 +85,12 @@ pub fn with(mut record: Record, change: impl FnOnce(&mut Measurement)) -> Record
     record
 }
 
+/// A record with proven kernel entries.
 pub fn entering(operation: &str, ns: u64, entries: &[(&str, f64)]) -> Record {
     counted(record(operation, ns), entries)
 }
 
+/// The same record with proven kernel entries.
 pub fn counted(record: Record, entries: &[(&str, f64)]) -> Record {
     Record {
         entries: Some(pairs(entries)),
@@ -101,6 +109,7 @@ pub fn published(operation: &str, ns: f64) -> Record {
     )
 }
 
+/// A record of an emulated kernel: `each` are instructions per operation, by repeat.
 pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record {
     let (fewer, more) = (10, 110);
     let batches = each
@@ -127,13 +136,14 @@ pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
     }
 }
 
-pub fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
-    let total = own + children.iter().map(|child| child.total).sum::<u64>();
+/// A function of a call tree that was entered once; its total is the sum over the tree.
+pub fn call(name: &str, group: Group, self_instructions: u64, children: Vec<Call>) -> Call {
+    let total = self_instructions + children.iter().map(|child| child.total).sum::<u64>();
     Call {
         name: name.into(),
         group,
         calls: 1,
-        own,
+        self_instructions,
         total,
         children,
     }
@@ -141,12 +151,12 @@ pub fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
 
 /// What an operation executes in an emulated kernel: `work` instructions in its system call, and 20 around it.
 pub fn explained(work: u64) -> KernelExplanation {
-    fn function(name: &str, group: Group, own: u64) -> FunctionSum {
+    fn function(name: &str, group: Group, self_instructions: u64) -> FunctionSum {
         FunctionSum {
             name: name.into(),
             group,
             calls: 1,
-            own,
+            self_instructions,
         }
     }
 
@@ -198,8 +208,8 @@ pub fn explained(work: u64) -> KernelExplanation {
 }
 
 pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
-    fn own(explanation: &KernelExplanation) -> u64 {
-        explanation.functions[0].own
+    fn self_of_first(explanation: &KernelExplanation) -> u64 {
+        explanation.functions[0].self_instructions
     }
 
     let change = after.cast_signed() - before.cast_signed();
@@ -216,14 +226,14 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
         params: before.params.clone(),
         groups: vec![GroupChange {
             group: Group::Work,
-            before: own(&before),
-            after: own(&after),
+            before: self_of_first(&before),
+            after: self_of_first(&after),
         }],
         functions: vec![Change {
             name: "__x64_sys_op".into(),
             group: Group::Work,
-            before: own(&before),
-            after: own(&after),
+            before: self_of_first(&before),
+            after: self_of_first(&after),
             change,
         }],
         before,

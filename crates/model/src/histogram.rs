@@ -42,6 +42,7 @@ impl Histogram {
     /// Buckets per octave for single calls that a probe times.
     pub const SINGLE: u16 = 512;
 
+    /// An empty histogram with so many buckets per power of two.
     pub fn with_resolution(per_octave: u16) -> Histogram {
         Histogram {
             per_octave,
@@ -49,6 +50,7 @@ impl Histogram {
         }
     }
 
+    /// The counts read with the resolution of single calls: files have the buckets alone.
     pub fn of_single_calls(self) -> Histogram {
         Histogram {
             per_octave: Histogram::SINGLE,
@@ -60,12 +62,12 @@ impl Histogram {
         self.per_octave
     }
 
-    /// For durations below 2^64 ns.
+    /// The number of buckets for durations below 2^64 ns.
     pub fn buckets(per_octave: u16) -> u16 {
         64 * per_octave
     }
 
-    /// The bucket follows from the leading bit and those below it.
+    /// The bucket of a duration, which follows from the leading bit and those below it.
     pub fn bucket(&self, ns: u64) -> u16 {
         let Some(log) = ns.checked_ilog2() else {
             return 0;
@@ -75,12 +77,13 @@ impl Histogram {
         log as u16 * self.per_octave + part as u16
     }
 
+    /// The shortest duration of a bucket.
     pub fn lower_ns(&self, bucket: u16) -> f64 {
         let (octave, part) = (bucket / self.per_octave, bucket % self.per_octave);
         2f64.powi(i32::from(octave)) * (1.0 + f64::from(part) / f64::from(self.per_octave))
     }
 
-    /// The duration itself where the bucket can hold only one.
+    /// The middle of a bucket; the duration itself if the bucket can hold only one.
     pub fn middle_ns(&self, bucket: u16) -> f64 {
         let (low, high) = (self.lower_ns(bucket), self.lower_ns(bucket + 1));
         if high - low <= 1.0 {
@@ -90,16 +93,19 @@ impl Histogram {
         }
     }
 
+    /// Adds one duration.
     pub fn record(&mut self, ns: u64) {
         self.add(self.bucket(ns), 1);
     }
 
+    /// Adds `count` durations to a bucket.
     pub fn add(&mut self, bucket: u16, count: u64) {
-        let own = self.counts.entry(bucket).or_insert(0);
-        *own = own.saturating_add(count);
+        let sum = self.counts.entry(bucket).or_insert(0);
+        *sum = sum.saturating_add(count);
     }
 
-    pub fn count(&self) -> u64 {
+    /// The number of durations; `u64::MAX` if there are more.
+    pub fn total_count(&self) -> u64 {
         self.counts
             .values()
             .fold(0, |sum, count| sum.saturating_add(*count))
@@ -112,7 +118,7 @@ impl Histogram {
             .map(|(bucket, count)| (self.middle_ns(*bucket), *count))
     }
 
-    /// Counted from 1 for the shortest.
+    /// The duration at a rank, from 1 for the shortest; `None` if there are fewer.
     pub fn at_rank(&self, rank: u64) -> Option<f64> {
         let mut seen = 0u64;
         self.times()
@@ -123,14 +129,16 @@ impl Histogram {
             .map(|(ns, _)| ns)
     }
 
+    /// The duration that a share of the durations, from 0 to 1, does not exceed; `None` without any.
     pub fn quantile_ns(&self, share: f64) -> Option<f64> {
         self.at_rank(
-            (share.clamp(0.0, 1.0) * self.count() as f64)
+            (share.clamp(0.0, 1.0) * self.total_count() as f64)
                 .ceil()
                 .max(1.0) as u64,
         )
     }
 
+    /// The middle of the highest bucket that is not empty.
     pub fn longest_ns(&self) -> Option<f64> {
         self.counts
             .keys()

@@ -34,6 +34,7 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// The part of the id before the dot.
     pub fn area(&self) -> &str {
         self.id.split('.').next().unwrap_or(&self.id)
     }
@@ -95,6 +96,7 @@ pub struct Expected {
 pub struct Expectation(pub Vec<Expected>);
 
 impl Expectation {
+    /// Whether these entries, counted per iteration, are those declared, with the values of parameters.
     pub fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
         let unknown = counted.names().any(|name| self.find(name).is_none());
         !unknown
@@ -104,23 +106,18 @@ impl Expectation {
                 .all(|expected| expected.matches(counted, params))
     }
 
-    /// Under every name that an entry may have.
+    /// The fixed counts per iteration, under every name that an entry may have.
     pub fn exact_counts(&self, params: &BTreeMap<String, u64>) -> BTreeMap<&str, f64> {
-        let value = |count: &Count| match count {
-            Count::Exactly(count) => Some(*count),
-            Count::Parameter(name) => params.get(name).map(|value| *value as f64),
-            Count::Any => None,
-        };
         let mut fixed = BTreeMap::new();
         for expected in &self.0 {
-            if let Some(count) = value(&expected.count) {
+            if let Some(count) = expected.count.fixed(params) {
                 fixed.extend(expected.names.iter().map(|name| (name.as_str(), count)));
             }
         }
         fixed
     }
 
-    /// Or next to none: the vDSO may answer, or a buffer is refilled once in a while.
+    /// Whether there may be none, or next to none: the vDSO may answer, or a buffer is refilled once in a while.
     pub fn may_be_none(&self) -> bool {
         self.0.iter().all(|expected| {
             let is_seldom = matches!(expected.count, Count::Exactly(count) if count <= SELDOM);
@@ -135,18 +132,26 @@ impl Expectation {
     }
 }
 
+impl Count {
+    /// The number that must be counted; `None` if any number may be.
+    fn fixed(&self, params: &BTreeMap<String, u64>) -> Option<f64> {
+        match self {
+            Count::Exactly(count) => Some(*count),
+            Count::Parameter(name) => params.get(name).map(|value| *value as f64),
+            Count::Any => None,
+        }
+    }
+}
+
 impl Expected {
     fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
         let sum: f64 = self.names.iter().map(|name| counted.get(name)).sum();
-        let fits = |count: f64| close(sum, count) || (self.may_stay_in_user_mode() && sum < count);
-        match &self.count {
-            Count::Any => true,
-            Count::Exactly(count) => fits(*count),
-            Count::Parameter(name) => params.get(name).is_some_and(|value| fits(*value as f64)),
-        }
+        let is_close =
+            |count: f64| close(sum, count) || (self.may_stay_in_user_mode() && sum < count);
+        self.count == Count::Any || self.count.fixed(params).is_some_and(is_close)
     }
 
-    /// Where it then enters the kernel, it may do so only once in a while.
+    /// Whether the vDSO may answer. A call that it passes on may enter the kernel once in a while only.
     fn may_stay_in_user_mode(&self) -> bool {
         self.names.iter().any(|name| name == VDSO)
     }

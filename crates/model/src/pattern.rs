@@ -10,6 +10,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// Compiles a pattern; a glob that is not valid is an error.
     pub fn new(text: &str) -> Result<Pattern> {
         // To fast-glob a leading `!` negates; here it is a character like any other.
         let glob = if text.starts_with('!') {
@@ -24,15 +25,17 @@ impl Pattern {
         })
     }
 
-    /// By id, area or glob.
+    /// Whether the operation is selected by its id, its area or a glob.
     pub fn matches(&self, operation: &Operation) -> bool {
         operation.area() == self.text || self.matches_id(&operation.id)
     }
 
+    /// Whether a name is selected, as it is or by a glob.
     pub fn matches_id(&self, name: &str) -> bool {
         self.text == name || fast_glob::glob_match(&self.glob, without_slash(name))
     }
 
+    /// The pattern as it was typed.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -43,7 +46,8 @@ fn without_slash(text: &str) -> String {
     text.replace('/', "\u{1}")
 }
 
-/// In the order of the patterns, and within one in the catalogue's order; all if there is no pattern.
+/// The operations that the patterns select, in the order of the patterns, and within one in the catalogue's order; all if there is no
+/// pattern.
 pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |_| Ok(Vec::new()))
 }
@@ -119,9 +123,9 @@ const SHORTEST: usize = 3;
 fn described<'a>(catalogue: &'a [Operation], word: &str) -> Vec<&'a Operation> {
     let word = word.to_ascii_lowercase();
     let is_word = word.len() >= SHORTEST;
-    let mut found: Vec<&Operation> = catalogue.iter().collect();
-    found.retain(|o| is_word && o.what.to_ascii_lowercase().contains(&word));
-    found
+    let mut operations: Vec<&Operation> = catalogue.iter().collect();
+    operations.retain(|o| is_word && o.what.to_ascii_lowercase().contains(&word));
+    operations
 }
 
 /// Each operation once; of a pattern that selects none, those that `otherwise` returns.
@@ -191,36 +195,61 @@ fn hint(catalogue: &[Operation], typed: &str) -> String {
 fn near<'a>(catalogue: &'a [Operation], typed: &str) -> Vec<&'a Operation> {
     let typed = typed.to_ascii_lowercase();
     let wanted = leaf(&typed);
-    let area = typed.strip_suffix(wanted).unwrap_or_default();
-    let likeness = |id: &str| strsim::normalized_damerau_levenshtein(leaf(id), wanted);
-    // Three letters are in many words.
-    let has_part = |name: &str| {
-        let is_long = wanted.len() > 3 && name.contains(wanted);
-        !wanted.is_empty() && (is_long || name.split('_').any(|word| word == wanted))
-    };
-    let begins_like = |id: &str| {
-        let begin = leaf(id).split('_').next().unwrap_or_default();
-        strsim::normalized_damerau_levenshtein(begin, wanted) >= LIKE
-    };
-    let rank = |id: &str| match leaf(id) {
-        name if name == wanted => Some(0),
-        name if has_part(name) => Some(1),
-        _ if likeness(id) >= LIKE => Some(2),
-        _ if begins_like(id) => Some(3),
-        _ => None,
+    let typed = Typed {
+        wanted,
+        area: typed.strip_suffix(wanted).unwrap_or_default(),
     };
     let mut near: Vec<(u8, &Operation)> = catalogue
         .iter()
-        .filter_map(|o| Some((rank(&o.id)?, o)))
+        .filter_map(|o| Some((typed.rank(&o.id)?, o)))
         .collect();
-    let tie = |id: &str| (area.is_empty() || !id.starts_with(area), id.len());
-    let alike = |a: &str, b: &str| {
-        likeness(b)
-            .total_cmp(&likeness(a))
-            .then(tie(a).cmp(&tie(b)))
-    };
-    near.sort_by(|(a, x), (b, y)| a.cmp(b).then(alike(&x.id, &y.id)));
+    near.sort_by(|(a, x), (b, y)| {
+        let by_likeness = typed.likeness(&y.id).total_cmp(&typed.likeness(&x.id));
+        a.cmp(b)
+            .then(by_likeness)
+            .then(typed.tie(&x.id).cmp(&typed.tie(&y.id)))
+    });
     near.into_iter().map(|(_, operation)| operation).collect()
+}
+
+struct Typed<'a> {
+    /// The last part.
+    wanted: &'a str,
+    /// What stands before it, with the dot; empty for a last part alone.
+    area: &'a str,
+}
+
+impl Typed<'_> {
+    fn rank(&self, id: &str) -> Option<u8> {
+        match leaf(id) {
+            name if name == self.wanted => Some(0),
+            name if self.is_part_of(name) => Some(1),
+            _ if self.likeness(id) >= LIKE => Some(2),
+            _ if self.begins_like(id) => Some(3),
+            _ => None,
+        }
+    }
+
+    fn likeness(&self, id: &str) -> f64 {
+        strsim::normalized_damerau_levenshtein(leaf(id), self.wanted)
+    }
+
+    /// Three letters are in many words, so they must be one of them.
+    fn is_part_of(&self, name: &str) -> bool {
+        let is_long = self.wanted.len() > 3 && name.contains(self.wanted);
+        let is_word = || name.split('_').any(|word| word == self.wanted);
+        !self.wanted.is_empty() && (is_long || is_word())
+    }
+
+    fn begins_like(&self, id: &str) -> bool {
+        let begin = leaf(id).split('_').next().unwrap_or_default();
+        strsim::normalized_damerau_levenshtein(begin, self.wanted) >= LIKE
+    }
+
+    fn tie(&self, id: &str) -> (bool, usize) {
+        let is_elsewhere = self.area.is_empty() || !id.starts_with(self.area);
+        (is_elsewhere, id.len())
+    }
 }
 
 #[cfg(test)]
@@ -248,14 +277,14 @@ mod tests {
 
     type Find = for<'a> fn(&'a [Operation], &[String]) -> Result<Vec<&'a Operation>>;
 
-    fn found(find: Find, pattern: &str) -> Result<Vec<String>, String> {
+    fn ids(find: Find, pattern: &str) -> Result<Vec<String>, String> {
         let all = catalogue();
         let operations = find(&all, &[pattern.to_string()]).map_err(|error| error.to_string())?;
         Ok(operations.iter().map(|o| o.id.clone()).collect())
     }
 
     fn finds(find: Find, pattern: &str, expected: &[&str]) {
-        assert_eq!(found(find, pattern).unwrap(), expected, "{pattern}");
+        assert_eq!(ids(find, pattern).unwrap(), expected, "{pattern}");
     }
     #[test]
     fn the_last_part_of_an_id_names_the_only_operation_that_has_it() {
@@ -269,9 +298,9 @@ mod tests {
             &["file.stat_absent", "file.stat", "file.fstat"],
         );
         let several = "'kill_self' is ambiguous: signal.kill_self, proc.kill_self: give an id, or '*.kill_self' for all of them";
-        assert_eq!(found(named, "kill_self").unwrap_err(), several);
+        assert_eq!(ids(named, "kill_self").unwrap_err(), several);
         assert!(
-            found(matching, "getpid").is_err(),
+            ids(matching, "getpid").is_err(),
             "a study names its operations in full"
         );
     }
@@ -288,14 +317,14 @@ mod tests {
         finds(like, "id", &["id.getppid", "id.getuid"]);
         // A word of a description.
         finds(like, "Calls gettimeofday", &["time.gettimeofday"]);
-        assert!(found(like, "fork").is_err());
+        assert!(ids(like, "fork").is_err());
     }
 
     #[test]
     fn globs_have_sets_alternatives_and_errors() {
         finds(matching, "file.{stat,fstat}", &["file.stat", "file.fstat"]);
         finds(matching, "id.get[pu]?id", &["id.getppid"]);
-        assert!(found(matching, "!file.*").is_err(), "nothing is negated");
+        assert!(ids(matching, "!file.*").is_err(), "nothing is negated");
         let error = format!("{:#}", Pattern::new("file.{stat").unwrap_err());
         assert!(error.starts_with("pattern 'file.{stat': "), "{error}");
         assert!(

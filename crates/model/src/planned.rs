@@ -19,7 +19,8 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// As where a library fills a buffer: the median of single calls would then be that of the others.
+    /// Whether it enters the kernel less than once per call, as if a library fills a buffer: the median of single calls would then be that
+    /// of the calls that do not.
     pub fn enters_rarely(&self) -> bool {
         let mut counts = self
             .enters
@@ -31,7 +32,7 @@ impl Planned {
             && counts.all(|count| matches!(count, Count::Exactly(count) if *count < 1.0))
     }
 
-    /// By what was counted or, where nothing was, by what is declared.
+    /// Whether it stays in user mode, by what was counted or, if nothing was, by what is declared.
     pub fn stays_in_user_mode(&self, counted: Option<&Entries>) -> bool {
         let enters_seldom = counted.map_or_else(
             || self.enters.as_ref().is_some_and(Expectation::may_be_none),
@@ -40,6 +41,7 @@ impl Planned {
         enters_seldom && !self.traits.switches && !self.traits.faults
     }
 
+    /// The same plan for another case.
     pub fn with_case(&self, case: Case) -> Planned {
         Planned {
             case,
@@ -47,10 +49,12 @@ impl Planned {
         }
     }
 
+    /// The same plan in another environment.
     pub fn in_environment(&self, environment: &str) -> Planned {
         self.with_case(self.case.in_environment(environment))
     }
 
+    /// A case of which nothing is declared.
     pub fn new(case: Case, role: Role) -> Planned {
         let (traits, prepares) = (Traits::default(), Expectation::default());
         Planned {

@@ -22,7 +22,7 @@ mod tests {
 
     #[test]
     fn of_a_command_the_program_remains() {
-        fn of(words: &[&str]) -> Vec<String> {
+        fn remaining(words: &[&str]) -> Vec<String> {
             let command = words.iter().map(ToString::to_string).collect();
             Profile {
                 command,
@@ -33,9 +33,9 @@ mod tests {
         }
 
         assert_eq!(
-            of(&["/home/me/bin/curl", "-H", "Authorization: x"]),
+            remaining(&["/home/me/bin/curl", "-H", "Authorization: x"]),
             ["curl"]
         );
-        assert_eq!(of(&[]), Vec::<String>::new());
+        assert_eq!(remaining(&[]), Vec::<String>::new());
     }
 }

@@ -93,7 +93,8 @@ pub struct FunctionInKernel {
     /// As in the source.
     pub function: String,
     /// Its own instructions.
-    pub own: u64,
+    #[serde(rename = "own")]
+    pub self_instructions: u64,
     /// The call for which most of them were executed.
     pub mostly_for: String,
 }
@@ -114,7 +115,7 @@ pub struct FunctionInKernels {
 }
 
 impl ProgramInKernel {
-    /// Name, there, here.
+    /// System calls whose number differs from the native run: the name, the number there and the number here.
     pub fn differing_calls(&self, native: &NativeRun) -> Vec<(String, u64, u64)> {
         let [there, here] = [&self.calls, &native.calls].map(|calls| {
             calls
@@ -131,7 +132,7 @@ impl ProgramInKernel {
 /// A name, what goes with it, and instructions before and after.
 pub type SideBySide<'a, T> = (&'a str, T, u64, u64);
 
-/// What changed, the largest change first.
+/// The names whose instructions differ, the largest change first.
 pub fn side_by_side<'a, T>(
     before: impl Iterator<Item = (&'a str, T, u64)>,
     after: impl Iterator<Item = (&'a str, T, u64)>,
@@ -153,12 +154,16 @@ pub fn side_by_side<'a, T>(
     rows
 }
 
+/// The kernel functions whose own instructions differ, the largest change first.
 pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
     let [before, after] = [before, after].map(|split| {
-        split
-            .functions
-            .iter()
-            .map(|row| (row.function.as_str(), &row.mostly_for, row.own))
+        split.functions.iter().map(|row| {
+            (
+                row.function.as_str(),
+                &row.mostly_for,
+                row.self_instructions,
+            )
+        })
     });
     side_by_side(before, after)
         .into_iter()
@@ -178,10 +183,10 @@ mod tests {
 
     #[test]
     fn functions_of_one_kernel_only_change_by_all_they_have() {
-        fn function(name: &str, own: u64) -> FunctionInKernel {
+        fn function(name: &str, self_instructions: u64) -> FunctionInKernel {
             FunctionInKernel {
                 function: name.into(),
-                own,
+                self_instructions,
                 mostly_for: "open".into(),
             }
         }

@@ -16,6 +16,7 @@ pub fn some<T: AsRef<str>>(names: impl IntoIterator<Item = T>, most: usize) -> S
 
 pub const MOST_IN_A_NOTE: usize = 6;
 
+/// The first names of a note, and the number of the others.
 pub fn few<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     some(names, MOST_IN_A_NOTE)
 }
@@ -42,7 +43,7 @@ pub fn counted<N: Copy + Display + From<u8> + PartialEq>(number: N, noun: &str) 
     format!("{number} {}", plural(number, noun))
 }
 
-/// Behind a number that is written in a way of its own: `1,000 rows`.
+/// The noun in the form that follows a number: `rows`, but `row` after 1.
 pub fn plural<N: From<u8> + PartialEq>(number: N, noun: &str) -> String {
     let ending = match number == N::from(1) {
         true => "",
@@ -52,7 +53,8 @@ pub fn plural<N: From<u8> + PartialEq>(number: N, noun: &str) -> String {
     format!("{noun}{ending}")
 }
 
-/// Broken between words: the first line begins with `first`, the others with `rest`. A word that is longer than a line is not
+/// The text broken between words into lines of `width` characters: the first line begins with `first`, the others with `rest`. A word
+/// that is longer than a line is not broken.
 /// broken.
 pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {
     // Names hold hyphens and paths: a line ends at spaces only.

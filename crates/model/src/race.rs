@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Whole commands that were run in turn, round by round.
 #[derive(Default)]
 pub struct Race {
-    /// Of the order of commands within rounds.
+    /// The seed of the order of commands within rounds.
     pub seed: u64,
     pub complete: bool,
     pub contenders: Vec<Contender>,
     /// Each execution started in a fresh copy of the working directory.
     pub is_copied: bool,
-    /// Of a process that does nothing but start.
+    /// Peak memory of a process that does nothing but start.
     pub least_rss_kib: u64,
     /// How often the command was started in all, or all commands together.
     pub executions: u32,
@@ -58,6 +58,7 @@ pub struct TimedRun {
 }
 
 impl Contender {
+    /// Whether the runs' CPU time and memory include the command's own.
     pub fn is_accounted(&self) -> bool {
         self.environment
             .as_ref()
@@ -66,7 +67,7 @@ impl Contender {
 }
 
 impl TimedRun {
-    /// The kernel counts both exactly.
+    /// User and system time, whose sum the kernel counts exactly.
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }

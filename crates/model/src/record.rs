@@ -233,6 +233,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The samples, if the case was measured.
     pub fn measurement(&self) -> Option<&Measurement> {
         match self {
             Outcome::Measured(measurement) => Some(measurement),
@@ -240,6 +241,7 @@ impl Outcome {
         }
     }
 
+    /// The instructions, if they were counted in an emulated machine.
     pub fn counted(&self) -> Option<&Counted> {
         match self {
             Outcome::Counted(counted) => Some(counted),
@@ -247,6 +249,7 @@ impl Outcome {
         }
     }
 
+    /// The one that is there; `None` if there is none, or several.
     pub fn only(
         samples: Option<Measurement>,
         error: Option<Failure>,
@@ -285,7 +288,7 @@ impl Counted {
         differences.get(differences.len() / 2).copied()
     }
 
-    /// Per operation; equal if every repeat agrees.
+    /// The least and the most instructions per operation; equal if every repeat agrees.
     pub fn range(&self) -> Option<(f64, f64)> {
         let differences = self.differences();
         Some((*differences.first()?, *differences.last()?))
@@ -398,17 +401,18 @@ pub struct Failure {
 }
 
 impl Run {
+    /// This run and its repeats.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         std::iter::once(self).chain(&self.repeats)
     }
 
-    /// Those of cases that were asked for, without baselines.
+    /// The records of cases that were asked for, without baselines.
     pub fn asked(&self) -> impl Iterator<Item = &Record> + Clone {
         let records = self.records.iter();
         records.filter(|record| record.role == Role::Asked)
     }
 
-    /// Applies to the repeats as well.
+    /// Keeps these records, in the repeats as well.
     pub fn retain_records(&mut self, keep: impl Fn(&Record) -> bool) {
         self.records.retain(&keep);
         self.repeats
@@ -418,6 +422,7 @@ impl Run {
 }
 
 impl Record {
+    /// A record that was asked for, whose entries are not counted.
     pub fn new(case: Case, outcome: Outcome) -> Record {
         Record {
             case,
@@ -448,6 +453,7 @@ pub enum OrError<T, E> {
 }
 
 impl Failure {
+    /// A failure of this kind; the message is one line.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure {
             kind,
@@ -455,26 +461,32 @@ impl Failure {
         }
     }
 
+    /// A call made by the operation failed.
     pub fn failed(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Failed, message)
     }
 
+    /// The system does not support it.
     pub fn unsupported(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Unsupported, message)
     }
 
+    /// The process ended without an answer.
     pub fn crashed(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Crashed, message)
     }
 
+    /// It did not answer in time.
     pub fn timeout(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Timeout, message)
     }
 
+    /// The process could not be started.
     pub fn start(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Start, message)
     }
 
+    /// The run ended before the case was measured.
     pub fn interrupted() -> Failure {
         Failure::new(FailureKind::Interrupted, "the run was interrupted")
     }
@@ -498,7 +510,7 @@ pub enum FailureKind {
 }
 
 impl Measurement {
-    /// In nanoseconds per iteration.
+    /// All samples in nanoseconds per iteration.
     pub fn samples(&self) -> impl Iterator<Item = Nanos> + '_ {
         let n = self.iterations as f64;
         self.blocks
@@ -508,7 +520,7 @@ impl Measurement {
             .map(move |ns| Nanos(*ns as f64 / n))
     }
 
-    /// Calls that the samples are of.
+    /// The number of calls that the samples are of.
     pub fn calls(&self) -> u64 {
         self.iterations
             .saturating_mul(self.samples().count() as u64)

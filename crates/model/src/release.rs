@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 
-/// All of it, its beginning up to the end of a number (`6.1` is no beginning of `6.12.3`), or such a beginning and its end
-/// (`6.1-arm64`).
+/// Whether `wanted` names the release: in full, by its beginning up to the end of a number (`6.1` does not name `6.12.3`), or by such a
+/// beginning and its end (`6.1-arm64`).
 pub fn is_meant(wanted: &str, release: &str) -> bool {
     begins(wanted, release)
         || wanted
@@ -20,7 +20,7 @@ fn begins(wanted: &str, release: &str) -> bool {
             .is_some_and(|rest| !inside_number(rest))
 }
 
-/// Numbers by value, the rest as text.
+/// The order of releases, numbers by value and the rest as text.
 pub fn newest_first(a: &str, b: &str) -> Ordering {
     parts(b).cmp(&parts(a))
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-/// Elapsed time, and involuntary context switches.
+/// The elapsed time of a batch, and its involuntary context switches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Batch {
     pub ns: u64,
@@ -10,7 +10,7 @@ pub struct Batch {
 #[derive(Debug, Default)]
 pub struct Reply {
     pub batches: Vec<Batch>,
-    /// Of each batch, with those of children and partners; empty if they are not known.
+    /// CPU time of each batch, with that of children and partners; empty if it is not known.
     pub cpu_ns: Vec<u64>,
     pub user_ns: u64,
     pub system_ns: u64,
@@ -23,10 +23,12 @@ pub struct Reply {
 pub struct Facts(BTreeMap<String, String>);
 
 impl Facts {
+    /// The word of this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
+    /// Adds facts that the probe did not report.
     pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
         for (name, value) in defaults {
             self.0
@@ -35,6 +37,7 @@ impl Facts {
         }
     }
 
+    /// The fact as a number; `None` if it is missing or not a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name)?.parse().ok()
     }

@@ -5,7 +5,7 @@ const LONGEST: usize = 64;
 const UNKNOWN: &str = "unknown";
 
 impl Run {
-    /// `HOST-START-SEED`, harmless in every shell.
+    /// The stem of the run's file name, `HOST-START-SEED`, harmless in every shell.
     pub fn stem(&self) -> String {
         let host = self.host.name.as_ref().filter(|name| !name.is_empty());
         format!(

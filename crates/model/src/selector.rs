@@ -188,7 +188,7 @@ const IOCTL: &[(u32, &str)] = &[
     (0x2401, "PERF_EVENT_IOC_DISABLE"),
 ];
 
-/// `name` must not include a gate such as `(i386)`.
+/// The argument that selects what a call does, if there is one. `name` must not include a gate such as `(i386)`.
 pub fn selector(name: &str) -> Option<&'static Selector> {
     SELECTORS
         .iter()
@@ -196,6 +196,7 @@ pub fn selector(name: &str) -> Option<&'static Selector> {
 }
 
 impl Selector {
+    /// The bits of the argument that matter.
     pub fn mask(&self) -> u32 {
         match self.values {
             Flag { bit, .. } => bit,
@@ -203,7 +204,7 @@ impl Selector {
         }
     }
 
-    /// `None` for what has no name because it is the usual. A number without a name is `0x...`.
+    /// The operation that an argument selects: `0x...` for a number without a name; `None` for the usual operation, which has no name.
     pub fn operation(&self, argument: u32) -> Option<String> {
         let value = argument & self.mask();
         match self.values {
@@ -217,7 +218,7 @@ impl Selector {
         }
     }
 
-    /// `argument` is constants joined by `|`, as strace prints them.
+    /// The operation by constants joined by `|`, as strace prints them.
     pub fn operation_of_symbols(&self, argument: &str) -> Option<String> {
         let mut symbols = argument.split('|').map(str::trim);
         match self.values {

@@ -20,12 +20,12 @@ impl fmt::Display for Size {
 /// Suffixes of names whose values are in KiB or MiB.
 const LARGER_UNITS: [&str; 3] = ["mib", "rss", "ws"];
 
-/// K would seem to be KiB there.
+/// Whether values of this parameter are in KiB or MiB, so that a K behind them would mislead.
 pub fn has_larger_unit(name: &str) -> bool {
     LARGER_UNITS.contains(&name)
 }
 
-/// `size=4K`, and `rss=4096`, which is in MiB.
+/// The value as people write it: `4K` for a size, `4096` for `rss`, which is in MiB.
 pub fn parameter_value(name: &str, value: u64) -> String {
     if has_larger_unit(name) {
         value.to_string()
@@ -34,7 +34,7 @@ pub fn parameter_value(name: &str, value: u64) -> String {
     }
 }
 
-/// K, M and G are powers of 1024.
+/// A whole number with K, M or G behind it for powers of 1024; an error if it is none, or 2^64 or more.
 pub fn parse_size(text: &str) -> Result<u64> {
     const SUFFIXES: [(char, u32); 3] = [('k', 10), ('m', 20), ('g', 30)];
     let (digits, shift) = SUFFIXES

@@ -39,7 +39,8 @@ pub struct Derived {
     #[serde(rename = "kind")]
     pub combination: Combination,
     /// Names of the two cases (ids of operations without one).
-    pub of: [String; 2],
+    #[serde(rename = "of")]
+    pub pair: [String; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -74,10 +75,12 @@ const UNITS: [(&str, f64); 5] = [
 ];
 
 impl Scale {
+    /// The names of the units.
     pub fn units() -> Vec<&'static str> {
         UNITS.iter().map(|(name, _)| *name).collect()
     }
 
+    /// The time of the scale's calls in its unit, if one takes `ns` nanoseconds.
     pub fn time(&self, ns: f64) -> f64 {
         let unit = UNITS
             .iter()
@@ -88,6 +91,7 @@ impl Scale {
 }
 
 impl StudyView {
+    /// The scale of a case: one that names it, else one for all cases.
     pub fn scale(&self, name: &str) -> Option<&Scale> {
         self.scales
             .iter()
@@ -97,6 +101,7 @@ impl StudyView {
 }
 
 impl Case {
+    /// The name given by a study, else the operation.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.operation)
     }

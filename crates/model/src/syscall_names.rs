@@ -49,9 +49,9 @@ fn aarch64_name(number: usize) -> Option<&'static str> {
     })
 }
 
-/// If `audit` is not the process's `own` architecture, the gate follows: `getpid(i386)`. A number without a name is
-/// `syscall(number)`.
-pub fn name(audit: u32, number: u64, own: u32) -> String {
+/// The name of a call by its number. If `audit` is not the process's `native` architecture, the gate follows: `getpid(i386)`. A number
+/// without a name is `syscall(number)`.
+pub fn name(audit: u32, number: u64, native: u32) -> String {
     if audit == X86_64 && number & X32 != 0 && number != u64::MAX {
         return format!("{}(x32)", name(audit, number & !X32, audit));
     }
@@ -65,7 +65,7 @@ pub fn name(audit: u32, number: u64, own: u32) -> String {
             str::to_string,
         );
     match architecture {
-        Some(a) if audit != own => format!("{name}({})", a.label),
+        Some(a) if audit != native => format!("{name}({})", a.label),
         _ => name,
     }
 }
@@ -75,13 +75,13 @@ pub fn bare_name(call: &str) -> &str {
     call.split('(').next().unwrap_or(call)
 }
 
-/// `None` if it is the one that this program was built for.
+/// The label of an architecture; `None` if it is unknown, or the one that this program was built for.
 pub fn foreign(audit: u32) -> Option<&'static str> {
     let label = ARCHITECTURES.iter().find(|a| a.audit == audit)?.label;
     (label != std::env::consts::ARCH).then_some(label)
 }
 
-/// On some architecture.
+/// Whether a call of this name exists on some architecture.
 pub fn is_known(name: &str) -> bool {
     let others = [
         aarch64::Sysno::from_str(name).is_ok(),
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn names_carry_a_foreign_gate() {
         const AARCH64: u32 = 0xC000_00B7;
-        for (audit, number, own, expected) in [
+        for (audit, number, native, expected) in [
             (X86_64, 39, X86_64, "getpid"),
             (X86_64, 262, X86_64, "newfstatat"),
             (AARCH64, 79, AARCH64, "newfstatat"),
@@ -111,7 +111,7 @@ mod tests {
             (X86_64, u64::MAX, X86_64, "syscall(-1)"),
             (X86_64, 9999, X86_64, "syscall(9999)"),
         ] {
-            assert_eq!(name(audit, number, own), expected);
+            assert_eq!(name(audit, number, native), expected);
         }
     }
 }

@@ -43,11 +43,12 @@ const LASTING: [&str; 4] = [
 ];
 
 impl Tax {
+    /// Whether it stops or records every call, or is suspected to.
     pub fn is_tracer(&self) -> bool {
         TRACERS.contains(&self.kind.as_str())
     }
 
-    /// Whether it comes and goes with what others do: a cost with it says nothing of a later one.
+    /// Whether it comes and goes with what others do, so that a cost measured with it does not predict a later one.
     pub fn is_passing(&self) -> bool {
         !LASTING.contains(&self.kind.as_str())
     }

@@ -32,17 +32,19 @@ pub enum By {
 }
 
 pub struct Total {
-    /// Of a process, control group, error, path or descriptor; empty if grouped by call or class.
-    pub of: String,
+    /// The process, control group, error, path or descriptor that the calls are grouped by; empty if grouped by call or class.
+    pub group: String,
     /// Its class is empty unless grouped by class.
     pub count: CallCount,
 }
 
 impl CallCount {
+    /// Mean elapsed time of the timed calls, in nanoseconds.
     pub fn mean_ns(&self) -> Option<f64> {
         self.mean_of(self.elapsed_ns()?)
     }
 
+    /// Mean time on a CPU of the timed calls, in nanoseconds.
     pub fn mean_on_cpu_ns(&self) -> Option<f64> {
         self.mean_of(self.on_cpu_ns?)
     }
@@ -69,7 +71,7 @@ impl CallCount {
         }
     }
 
-    /// Whether its split is known or not.
+    /// Elapsed time of all calls, whether its split is known or not.
     pub fn elapsed_ns(&self) -> Option<u64> {
         [
             self.on_cpu_ns,
@@ -82,26 +84,27 @@ impl CallCount {
         .flatten()
     }
 
-    /// True of profiles from versions that saw no wake-ups.
+    /// Whether blocked time lasts until the thread ran again: in profiles from versions that saw no wake-ups.
     pub fn is_blocked_until_it_ran(&self) -> bool {
         self.runnable_ns.is_some() && self.woken_ns.is_none() && self.blocked_ns > Some(0)
     }
 
+    /// Calls that failed.
     pub fn failures(&self) -> u64 {
         self.errors
             .values()
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// If only one of them has a time, it is the sum, which is then a lower bound.
+    /// Adds other calls. If only one of the two has a time, the sum is that time, a lower bound.
     pub fn add(&mut self, other: &CallCount) {
         self.calls = self.calls.saturating_add(other.calls);
         self.samples = added(self.samples, other.samples);
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
         self.untimed = self.untimed.saturating_add(other.untimed);
         for (errno, count) in &other.errors {
-            let own = self.errors.entry(errno.clone()).or_insert(0);
-            *own = own.saturating_add(*count);
+            let sum = self.errors.entry(errno.clone()).or_insert(0);
+            *sum = sum.saturating_add(*count);
         }
         self.on_cpu_ns = added(self.on_cpu_ns, other.on_cpu_ns);
         self.blocked_ns = added(self.blocked_ns, other.blocked_ns);
@@ -141,7 +144,7 @@ impl ProcessGroup {
 type Key = (String, String, Class);
 
 impl Profile {
-    /// Whether it is of something that ran before, or that answered requests.
+    /// Whether it is a profile of something that ran before, or that answered requests.
     pub fn is_service(&self) -> bool {
         self.scope.is_some() || !self.requests.is_empty()
     }
@@ -149,22 +152,7 @@ impl Profile {
     /// By time on the CPU (of an unknown one, the mean), elapsed time and calls, all descending, then by name. Errors have counts without times.
     pub fn totals(&self, by: By) -> Vec<Total> {
         let mut totals: IndexMap<Key, CallCount> = IndexMap::new();
-        let mut add = |of: &str, count: &CallCount| {
-            let class = if by == By::Class {
-                count.class.clone()
-            } else {
-                Class::default()
-            };
-            let empty = CallCount {
-                call: count.call.clone(),
-                class: class.clone(),
-                ..CallCount::default()
-            };
-            totals
-                .entry((of.to_string(), count.call.clone(), class))
-                .or_insert(empty)
-                .add(count);
-        };
+        let mut add = |group: &str, count: &CallCount| add_total(&mut totals, by, group, count);
         match by {
             By::Path => self.each_object(ObjectKind::Path, &mut add),
             By::Descriptor => self.each_object(ObjectKind::Descriptor, &mut add),
@@ -181,7 +169,7 @@ impl Profile {
         }
         let mut totals: Vec<Total> = totals
             .into_iter()
-            .map(|((of, ..), count)| Total { of, count })
+            .map(|((group, ..), count)| Total { group, count })
             .collect();
         let mean_ns = self.all_calls().mean_on_cpu_ns().unwrap_or(0.0);
         totals.sort_by_cached_key(|total| (Reverse(total.rank(mean_ns)), total.name()));
@@ -201,6 +189,7 @@ impl Profile {
             .for_each(|object| add(&object.name, &object.count));
     }
 
+    /// The sums by call and class of each run, the first of which is this one.
     pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
         let repeats = self.repeats.iter().map(|run| by_class(&run.calls));
         [by_class(self.calls())]
@@ -209,7 +198,7 @@ impl Profile {
             .collect()
     }
 
-    /// The least and the most calls over the runs, where there are several.
+    /// The least and the most calls over the runs, by call; empty for a single run.
     pub fn ranges(&self) -> BTreeMap<String, (u64, u64)> {
         fn ends(counts: &[u64]) -> Option<(u64, u64)> {
             counts
@@ -237,6 +226,7 @@ impl Profile {
             .collect()
     }
 
+    /// This run alone, as a repeat of another one.
     pub fn as_run(&self) -> ProfileRun {
         ProfileRun {
             calls: summed(self.calls()),
@@ -257,6 +247,7 @@ impl Profile {
             .map(|_| self.all_calls().samples.unwrap_or(0))
     }
 
+    /// All counts of all groups.
     pub fn calls(&self) -> impl Iterator<Item = &CallCount> + Clone {
         self.groups.iter().flat_map(|group| &group.calls)
     }
@@ -288,6 +279,23 @@ fn by_class<'a>(
     sums
 }
 
+fn add_total(totals: &mut IndexMap<Key, CallCount>, by: By, group: &str, count: &CallCount) {
+    let class = if by == By::Class {
+        count.class.clone()
+    } else {
+        Class::default()
+    };
+    let empty = CallCount {
+        call: count.call.clone(),
+        class: class.clone(),
+        ..CallCount::default()
+    };
+    totals
+        .entry((group.to_string(), count.call.clone(), class))
+        .or_insert(empty)
+        .add(count);
+}
+
 fn each_error(count: &CallCount, add: &mut impl FnMut(&str, &CallCount)) {
     for (error, calls) in &count.errors {
         add(
@@ -312,8 +320,8 @@ impl Total {
     }
 
     fn name(&self) -> (String, String, Class) {
-        let Total { of, count } = self;
-        (of.clone(), count.call.clone(), count.class.clone())
+        let Total { group, count } = self;
+        (group.clone(), count.call.clone(), count.class.clone())
     }
 }
 

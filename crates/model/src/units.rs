@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Nanos(pub f64);
 
-/// What figures of an environment are.
+/// The unit of an environment's figures.
 #[derive(
     Clone,
     Copy,
@@ -34,7 +34,7 @@ pub enum Unit {
 const LEAST_NS: f64 = 1e-6;
 
 impl Nanos {
-    /// Finite and large enough to divide by.
+    /// Whether it is finite and large enough to divide by.
     pub fn is_cost(self) -> bool {
         self.0.is_finite() && self.0 >= LEAST_NS
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 pub fn word(value: &impl Serialize, tag: &str) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(name)) => name,
-        Ok(found) => found[tag].as_str().unwrap_or_default().to_string(),
+        Ok(fields) => fields[tag].as_str().unwrap_or_default().to_string(),
         Err(_) => String::new(),
     }
 }

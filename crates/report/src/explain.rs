@@ -61,7 +61,7 @@ mod tests {
             "openat 3, access ENOENT, read ERESTARTSYS, mmap 0x7f0000001000"
         );
         assert_eq!(
-            text(&calls.of(["access", "close"].into_iter())).unwrap(),
+            text(&calls.subset(["access", "close"].into_iter())).unwrap(),
             "access ENOENT"
         );
         assert_eq!(text(&Returned::default()), None);

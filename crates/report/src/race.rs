@@ -287,7 +287,7 @@ fn records(race: &RaceFound) -> Records {
         .field("ci_low", |line| line.own.low)
         .field("ci_high", |line| line.own.high)
         .field("peak_memory_byte", |line| {
-            Span::of(line.own.memory_usage_byte.clone()).median
+            Span::from_values(line.own.memory_usage_byte.clone()).median
         })
         .field("system_calls", |line| line.own.system_calls)
         .field("ratio", |line| Some(line.wall()?.ratio))

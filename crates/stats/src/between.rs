@@ -40,6 +40,7 @@ const FEWEST_SHOWN: f64 = 3.0;
 
 /// The standard deviation of a time between two readings of a clock, in steps of that clock: 1 / sqrt(6), as each reading is off
 /// by anything up to a step.
+// Taken from the uniform distribution of the phase at which each reading falls within a step.
 const OF_A_STEP: f64 = 0.408;
 
 impl Launches {
@@ -206,6 +207,7 @@ impl Side {
         self.next.deviation = Deviation::sum([self.next.deviation, unevenly]);
     }
 
+    /// How far one run is from another of any session: the scatter within a session and that between sessions.
     pub fn one_run(&self) -> Deviation {
         Deviation::sum([self.within, self.session])
     }
@@ -215,6 +217,7 @@ impl Side {
         self.within.times(1.0 / self.runs.sqrt())
     }
 
+    /// The standard error of the mean, on the log scale.
     pub fn error(&self) -> Deviation {
         Deviation::sum([self.in_session(), self.session])
     }
@@ -259,15 +262,15 @@ impl Side {
 
 /// From the mean of this run and the earlier ones; `None` if none is known.
 fn by_known_runs(run: &Launches) -> Option<NextRun> {
-    let own = run.relative?.ln();
+    let this_ln = run.relative?.ln();
     let mut known = logs_of(&run.earlier);
-    if known.is_empty() || !own.is_finite() {
+    if known.is_empty() || !this_ln.is_finite() {
         return None;
     }
-    known.push(own);
+    known.push(this_ln);
     let one = run.expected().moderated(&known);
     Some(NextRun {
-        from_mean: moments(&known).0 - own,
+        from_mean: moments(&known).0 - this_ln,
         deviation: one.times((1.0 + 1.0 / known.len() as f64).sqrt()),
     })
 }
@@ -281,7 +284,7 @@ pub struct BetweenRuns {
 
 impl BetweenRuns {
     /// The ratio of two sides, each a case, the machine or both. Their errors are independent.
-    pub fn of(new: &[Side], old: &[Side]) -> BetweenRuns {
+    pub fn from_sides(new: &[Side], old: &[Side]) -> BetweenRuns {
         fn mean(sides: &[Side]) -> f64 {
             sides.iter().map(|side| side.mean).sum()
         }
@@ -293,10 +296,12 @@ impl BetweenRuns {
         }
     }
 
+    /// new / old.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
     }
 
+    /// The ends of the 95% interval of the ratio.
     pub fn low_high(&self) -> (f64, f64) {
         let half = self.error.half_width();
         ((self.log_ratio - half).exp(), (self.log_ratio + half).exp())

@@ -37,19 +37,15 @@ impl Calm {
         if above.iter().filter(|member| !member.is_empty()).count() < FEWEST_MEMBERS {
             return Calm::default();
         }
-        let all: Vec<usize> = (0..above.len()).collect();
-        let index = |block, round| {
-            let logs = in_round(&above, &all, block, round);
-            if logs.len() < FEWEST_MEMBERS {
-                return f64::INFINITY;
-            }
-            median(logs).unwrap_or(f64::INFINITY)
-        };
         // All members are measured to the end, unless one fails.
         let longest = above.iter().max_by_key(|member| member.len());
         let blocks = longest.iter().flat_map(|member| member.iter().enumerate());
         let indices: Vec<Vec<f64>> = blocks
-            .map(|(block, slots)| (0..slots.len()).map(|round| index(block, round)).collect())
+            .map(|(block, slots)| {
+                (0..slots.len())
+                    .map(|round| median_above(&above, block, round))
+                    .collect()
+            })
             .collect();
         Calm {
             above,
@@ -159,6 +155,16 @@ impl Calm {
     }
 }
 
+/// What the median member was above its floor in a round; infinite if too few of them have samples in it.
+fn median_above(above: &[Vec<Vec<f64>>], block: usize, round: usize) -> f64 {
+    let all: Vec<usize> = (0..above.len()).collect();
+    let logs = in_round(above, &all, block, round);
+    if logs.len() < FEWEST_MEMBERS {
+        return f64::INFINITY;
+    }
+    median(logs).unwrap_or(f64::INFINITY)
+}
+
 /// What these members were above their floors in a round, as far as it is known.
 fn in_round(above: &[Vec<Vec<f64>>], members: &[usize], block: usize, round: usize) -> Vec<f64> {
     members
@@ -242,8 +248,9 @@ mod tests {
             }
         });
         let left = calm.only(&row);
-        let empty = |(block, round): (usize, usize)| left.blocks[block].slots[round].is_empty();
-        assert!([(0, 30), (1, 20)].into_iter().all(empty));
+        for (block, round) in [(0, 30), (1, 20)] {
+            assert!(left.blocks[block].slots[round].is_empty());
+        }
         assert_eq!(left.samples().count(), 300);
         assert!(left.samples().all(|ns| ns.0 <= 71.0));
     }

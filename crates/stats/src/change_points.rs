@@ -30,16 +30,16 @@ pub fn change_points(series: &[f64]) -> Vec<usize> {
         return Vec::new();
     }
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
-    let mut found = Vec::new();
+    let mut changes = Vec::new();
     let mut parts = vec![(0, series.len())];
     while let Some((start, end)) = parts.pop() {
         if let Some(at) = change(&series[start..end], &mut random) {
-            found.push(start + at);
+            changes.push(start + at);
             parts.extend([(start, start + at), (start + at, end)]);
         }
     }
-    found.sort_unstable();
-    found
+    changes.sort_unstable();
+    changes
 }
 
 fn change(part: &[f64], random: &mut ChaCha8Rng) -> Option<usize> {
@@ -86,9 +86,9 @@ fn best_split(part: &[f64]) -> Option<(usize, f64)> {
             let across = from_start[end] - before - after;
             // (2 across / nm - before / pairs of n - after / pairs of m) nm / (n + m)
             let apart = across - before * m * part_of[at - 1] - after * n * part_of[end - at - 1];
-            let found = 2.0 * apart * part_of[end];
-            if best.is_none_or(|(_, most)| found > most) {
-                best = Some((at, found));
+            let distance = 2.0 * apart * part_of[end];
+            if best.is_none_or(|(_, most)| distance > most) {
+                best = Some((at, distance));
             }
         }
     }

@@ -50,13 +50,14 @@ impl Control {
         if new.is_placed() || old.is_placed() {
             variance += 2.0 * OF_PLACED.powi(2) / runs;
         }
+        // Scatter far above the expected is believed alone: averaged with the expectation, it would be called a change too often.
         if let Some(known) = old.known() {
-            let (own, expected) = (old.variance_by(known), variance / 2.0);
-            if own > SURPRISE.powi(2) * expected {
-                (variance, degrees) = (2.0 * own, known.degrees);
+            let (observed, expected) = (old.variance_by(known), variance / 2.0);
+            if observed > SURPRISE.powi(2) * expected {
+                (variance, degrees) = (2.0 * observed, known.degrees);
             } else {
                 let all = degrees + known.degrees;
-                variance = 2.0 * (degrees * expected + known.degrees * own) / all;
+                variance = 2.0 * (degrees * expected + known.degrees * observed) / all;
                 degrees = all;
             }
         }
@@ -172,32 +173,37 @@ mod tests {
     /// Where earlier runs scatter as the runs of a side do, these average it out.
     #[test]
     fn several_runs_of_a_side_know_better_than_one() {
-        let half_width = |runs: usize| {
+        fn half_width(runs: usize) -> f64 {
             let mut random = ChaCha8Rng::seed_from_u64(7);
-            let mut one = || 100.0 * (0.01 * normal(&mut random)).exp();
-            let earlier: Vec<f64> = (0..20).map(|_| one()).collect();
-            let mut group = || {
-                let runs: Vec<(Launches, f64)> = (0..runs)
-                    .map(|_| {
-                        let level_ns = one();
-                        let run = Launches {
-                            level_ns,
-                            levels_ns: vec![level_ns; 6],
-                            of_launches: LAUNCHES,
-                            earlier: earlier.clone(),
-                            ..Launches::default()
-                        };
-                        (run, 0.0)
-                    })
-                    .collect();
-                Side::of_case(&runs).unwrap()
-            };
-            let (new, old) = (group(), group());
+            let earlier: Vec<f64> = (0..20).map(|_| one_cost(&mut random)).collect();
+            let [new, old] = [(); 2].map(|()| group(runs, &mut random, &earlier));
             Control::new([], 0.0)
                 .compared(&new, &old, None)
                 .error
                 .half_width()
-        };
+        }
+
+        fn one_cost(random: &mut ChaCha8Rng) -> f64 {
+            100.0 * (0.01 * normal(random)).exp()
+        }
+
+        fn group(runs: usize, random: &mut ChaCha8Rng, earlier: &[f64]) -> Side {
+            let runs: Vec<(Launches, f64)> = (0..runs)
+                .map(|_| {
+                    let level_ns = one_cost(random);
+                    let run = Launches {
+                        level_ns,
+                        levels_ns: vec![level_ns; 6],
+                        of_launches: LAUNCHES,
+                        earlier: earlier.to_vec(),
+                        ..Launches::default()
+                    };
+                    (run, 0.0)
+                })
+                .collect();
+            Side::of_case(&runs).unwrap()
+        }
+
         assert!(
             half_width(9) < 0.6 * half_width(1),
             "{} {}",
@@ -214,13 +220,13 @@ mod tests {
 
         let moved = (4, sure(110.0), sure(100.0));
         let control = Control::new([moved, (5, sure(100.0), sure(100.0))], 0.0);
-        let width = |member| {
+        let [without_itself, with_all] = [Some(4), None].map(|member| {
             control
                 .compared(&sure(100.0), &sure(100.0), member)
                 .error
                 .sd
-        };
-        assert!(width(Some(4)) < 0.7 * width(None));
+        });
+        assert!(without_itself < 0.7 * with_all);
     }
 
     #[test]
@@ -230,10 +236,11 @@ mod tests {
         }
 
         let control = Control::new([], 0.0);
-        let p = |ns| {
-            let compared = control.compared(&placed(ns), &placed(100.0), None);
-            compared.p_differs()
-        };
-        assert!(p(115.0) > 0.05 && p(200.0) < 0.05);
+        let [near, far] = [115.0, 200.0].map(|ns| {
+            control
+                .compared(&placed(ns), &placed(100.0), None)
+                .p_differs()
+        });
+        assert!(near > 0.05 && far < 0.05);
     }
 }

@@ -55,11 +55,12 @@ impl Deviation {
         }
     }
 
-    /// This, which was expected, and what `values` (one or more) show, by their degrees of freedom (Smyth, Linear models and empirical
-    /// Bayes methods, 2004); of values that scatter far more than was expected, what they show.
+    /// The expected deviation (`self`) and that of `values` (one or more), weighted by their degrees of freedom (Smyth, Linear models and
+    /// empirical Bayes methods, 2004). Values that scatter far more than expected are taken alone.
     pub(super) fn moderated(self, values: &[f64]) -> Deviation {
-        let own = Deviation::known(values).filter(|deviation| deviation.sd > SURPRISE * self.sd);
-        own.unwrap_or_else(|| {
+        let surprising =
+            Deviation::known(values).filter(|deviation| deviation.sd > SURPRISE * self.sd);
+        surprising.unwrap_or_else(|| {
             let degrees = self.degrees + values.len() as f64 - 1.0;
             let variance = (self.degrees * self.sd.powi(2) + moments(values).1) / degrees;
             Deviation {
@@ -110,6 +111,7 @@ impl Deviation {
             .unwrap_or(0.0)
     }
 
+    /// The 95% interval around a cost; `None` if `middle` is not a cost above 0.
     pub fn interval(self, middle: f64) -> Option<Interval> {
         let factor = self.half_width().exp();
         if !Nanos(middle).is_cost() {

@@ -20,6 +20,7 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// An interval that was made for exactly 95%, as Student's are.
     pub fn of_95_percent(low: f64, high: f64) -> Interval {
         Interval {
             low,
@@ -38,11 +39,12 @@ impl Interval {
         }
     }
 
+    /// The lower and the upper end.
     pub fn ends(self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// Half its width in percent of `middle`; `None` if that is no cost.
+    /// Half its width in percent of `middle`; `None` if that is not a cost.
     pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
         let percent = 50.0 * (self.high - self.low) / middle.0;
         (middle.is_cost() && percent.is_finite()).then_some(percent)
@@ -87,6 +89,7 @@ pub struct Quantity {
 }
 
 impl Quantity {
+    /// The value with its interval; `None` in another unit, so that instructions are never read as a time.
     pub fn in_unit(self, unit: Unit) -> Option<Ranged> {
         let Quantity {
             value,
@@ -151,6 +154,7 @@ impl Ranged {
         }
     }
 
+    /// This number with its unit.
     pub fn in_unit(self, unit: Unit) -> Quantity {
         Quantity {
             value: self.value,
@@ -263,22 +267,26 @@ mod tests {
 
     #[test]
     fn a_control_that_is_apart_widens_a_ratio() {
-        let ranged = |value: f64, half: f64| Ranged {
-            value,
-            low_high: Some((value / (1.0 + half), value * (1.0 + half))),
-        };
-        let ratio = ranged(1.05, 0.01);
-        let width = |control| {
-            let (low, high) = ratio.beside(control).low_high.unwrap();
+        fn ranged(value: f64, half: f64) -> Ranged {
+            Ranged {
+                value,
+                low_high: Some((value / (1.0 + half), value * (1.0 + half))),
+            }
+        }
+
+        fn width(ratio: Ranged) -> f64 {
+            let (low, high) = ratio.low_high.unwrap();
             (high / low).ln()
-        };
-        let alone = width(ranged(1.0, 0.01));
+        }
+
+        let ratio = ranged(1.05, 0.01);
+        let alone = width(ratio.beside(ranged(1.0, 0.01)));
         assert!(
             (alone / (1.01_f64.powi(2)).ln() - 1.0).abs() < 1e-3,
             "{alone}"
         );
         assert!(
-            (width(ranged(1.005, 0.01)) - alone).abs() < 1e-9,
+            (width(ratio.beside(ranged(1.005, 0.01))) - alone).abs() < 1e-9,
             "within its own error"
         );
         let (low, high) = ratio.beside(ranged(1.04, 0.01)).low_high.unwrap();

@@ -166,16 +166,13 @@ fn positive(ns: Option<f64>) -> Option<f64> {
 /// one list a member, one logarithm a run. `None` with fewer members than `fewest`.
 pub fn run_shifts(members: &[Vec<f64>], fewest: usize) -> Option<Vec<f64>> {
     let runs = members.first()?.len();
-    let from_mean = |run: usize| {
-        members
-            .iter()
-            .map(move |member| member[run] - moments(member).0)
-    };
     if members.len() < fewest {
         return None;
     }
-    let known = |run| from_mean(run).filter(|shift| shift.is_finite());
-    let shifts = (0..runs).map(|run| median(known(run).collect()).unwrap_or(0.0));
+    let shifts = (0..runs).map(|run| {
+        let from_mean = members.iter().map(|member| member[run] - moments(member).0);
+        median(from_mean.filter(|shift| shift.is_finite()).collect()).unwrap_or(0.0)
+    });
     Some(shifts.collect())
 }
 
@@ -185,15 +182,15 @@ mod tests {
 
     #[test]
     fn launches_far_apart_have_the_error_of_one() {
-        let error = |apart: f64| {
-            let levels = [1.0, 1.0 + apart].repeat(8);
+        fn error(apart: f64) -> f64 {
             let run = Launches {
-                levels_ns: levels,
+                levels_ns: [1.0, 1.0 + apart].repeat(8),
                 of_launches: 0.002,
                 ..Launches::default()
             };
             by_launches(&run).unwrap().sd / apart
-        };
+        }
+
         assert!(error(0.01) < 0.2, "{}", error(0.01));
         assert!(error(0.1) > 0.4, "{}", error(0.1));
     }

@@ -51,6 +51,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Half the interval in percent of the median; `None` without an interval, or if the median is not above 0.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
     }
@@ -92,10 +93,12 @@ fn medians_of_parts(samples: &[f64], count: usize) -> Vec<f64> {
 
 /// The batches of each block in nanoseconds per iteration.
 fn samples(m: &Measurement) -> Vec<Vec<f64>> {
-    let per_iteration = |ns: &u64| *ns as f64 / m.iterations as f64;
     let blocks = m.blocks.iter();
     blocks
-        .map(|block| block.slots.iter().flatten().map(per_iteration).collect())
+        .map(|block| {
+            let batches = block.slots.iter().flatten();
+            batches.map(|ns| *ns as f64 / m.iterations as f64).collect()
+        })
         .collect()
 }
 
@@ -125,6 +128,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
     )
 }
 
+/// The middle value, or the mean of the two in the middle; `None` without values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     median_of(&mut values)
 }

@@ -57,15 +57,15 @@ fn by_accounting(measurement: &Measurement) -> Option<UserShare> {
     })
 }
 
-/// The 95% interval of a share that `found` of `all` samples had (Wilson, Journal of the American Statistical Association 22,
+/// The 95% interval of a share that `matching` of `all` samples had (Wilson, Journal of the American Statistical Association 22,
 /// 1927): neither beyond 0 or 1, nor without a width where none or all had it.
-pub fn share_interval(found: u64, all: u64) -> [f64; 2] {
+pub fn share_interval(matching: u64, all: u64) -> [f64; 2] {
     const Z: f64 = 1.959_964;
     if all == 0 {
         return [0.0, 1.0];
     }
     let n = all as f64;
-    let (share, z) = (found as f64 / n, Z * Z / n);
+    let (share, z) = (matching as f64 / n, Z * Z / n);
     let centre = (share + z / 2.0) / (1.0 + z);
     let half = (share * (1.0 - share) * z + z * z / 4.0).max(0.0).sqrt() / (1.0 + z);
     [(centre - half).max(0.0), (centre + half).min(1.0)]
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_share_of_samples_has_an_interval() {
-        fn near(found: u64, all: u64, expected: [f64; 2]) {
-            let [low, high] = share_interval(found, all);
+        fn near(matching: u64, all: u64, expected: [f64; 2]) {
+            let [low, high] = share_interval(matching, all);
             assert!(
                 (low - expected[0]).abs() < 1e-3 && (high - expected[1]).abs() < 1e-3,
                 "{low} .. {high}"

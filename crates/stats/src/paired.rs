@@ -47,15 +47,19 @@ fn log_ratios(a: &Measurement, b: &Measurement) -> Vec<Vec<f64>> {
     })
 }
 
-/// What `of` makes of the batch medians of each round that both have, by time block.
-fn rounds(a: &Measurement, b: &Measurement, of: impl Fn(f64, f64) -> Option<f64>) -> Vec<Vec<f64>> {
+/// `combine` of the two batch medians of each round that both have, by time block.
+fn rounds(
+    a: &Measurement,
+    b: &Measurement,
+    combine: impl Fn(f64, f64) -> Option<f64>,
+) -> Vec<Vec<f64>> {
     a.blocks
         .iter()
         .zip(&b.blocks)
         .map(|(a, b)| {
             let slots = a.slots.iter().zip(&b.slots);
             slots
-                .filter_map(|(a, b)| of(median_ns(a)?, median_ns(b)?))
+                .filter_map(|(a, b)| combine(median_ns(a)?, median_ns(b)?))
                 .collect()
         })
         .collect()
@@ -70,7 +74,15 @@ pub(super) fn by_launch(m: &Measurement, blocks: Vec<Vec<f64>>) -> Vec<f64> {
         .collect();
     let launches = blocks.chunk_by(|a, b| a.0 == b.0);
     launches
-        .filter_map(|own| median(own.iter().flat_map(|(_, values)| values).copied().collect()))
+        .filter_map(|launch| {
+            median(
+                launch
+                    .iter()
+                    .flat_map(|(_, values)| values)
+                    .copied()
+                    .collect(),
+            )
+        })
         .collect()
 }
 

@@ -8,7 +8,7 @@ pub const FEWEST_BEYOND: u64 = 10;
 
 /// At `share` (0.99); `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
 pub fn percentile(times: &Histogram, share: f64) -> Option<f64> {
-    let calls = times.count();
+    let calls = times.total_count();
     let within = (share * calls as f64).ceil() as u64;
     if calls.saturating_sub(within) < FEWEST_BEYOND {
         return None;
@@ -16,6 +16,7 @@ pub fn percentile(times: &Histogram, share: f64) -> Option<f64> {
     times.at_rank(within.max(1))
 }
 
+/// The number of calls that took longer than `ns`.
 pub fn beyond(times: &Histogram, ns: f64) -> u64 {
     let longer = times.times().filter(|(time, _)| *time > ns);
     longer.fold(0, |sum, (_, count)| sum.saturating_add(count))
@@ -27,7 +28,7 @@ const STEPS: i32 = 16;
 /// The times that shares of the calls do not exceed, in nanoseconds, by 1 / (1 - share), which is 1 for the shortest call and
 /// the number of calls for the longest. Places where the time stays the same are left out.
 pub fn tail_curve(times: &Histogram) -> Vec<(f64, f64)> {
-    let calls = times.count() as f64;
+    let calls = times.total_count() as f64;
     let steps = (0..)
         .map(|i| 10f64.powf(f64::from(i) / f64::from(STEPS)))
         .take_while(|beyond| *beyond < calls);
@@ -49,6 +50,7 @@ pub fn tail_curve(times: &Histogram) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// The histogram without the calls that are in `parts`, bucket by bucket and never below 0.
 pub fn without(all: &Histogram, parts: &[&Histogram]) -> Histogram {
     let mut left = all.clone();
     for (bucket, gone) in parts.iter().flat_map(|part| &part.counts) {

@@ -25,7 +25,7 @@ pub struct OverRuns {
 }
 
 impl OverRuns {
-    /// Of the logarithms of run medians in nanoseconds; NaN for a run without one.
+    /// Takes the logarithms of run medians in nanoseconds: NaN for a run without one.
     pub fn from_logs(ln_medians: &[f64]) -> OverRuns {
         let medians_ns = ln_medians
             .iter()
@@ -39,7 +39,8 @@ impl OverRuns {
         }
     }
 
-    pub fn count(&self) -> usize {
+    /// The number of runs that have a median.
+    pub fn known_runs(&self) -> usize {
         self.medians_ns.iter().flatten().count()
     }
 }
@@ -74,16 +75,16 @@ mod tests {
     #[test]
     fn few_runs_have_no_interval() {
         let two = OverRuns::from_logs(&[100f64.ln(), 110f64.ln()]);
-        assert_eq!((two.low_high, two.count()), (None, 2));
+        assert_eq!((two.low_high, two.known_runs()), (None, 2));
         assert!(two.deviation_percent.unwrap() > 6.0);
         let one = OverRuns::from_logs(&[100f64.ln(), f64::NAN]);
         assert_eq!(
-            (one.deviation_percent, one.count(), one.medians_ns[1]),
+            (one.deviation_percent, one.known_runs(), one.medians_ns[1]),
             (None, 1, None)
         );
         assert_eq!(
             (
-                OverRuns::from_logs(&[]).count(),
+                OverRuns::from_logs(&[]).known_runs(),
                 mean_log(&[]),
                 mean_log(&[f64::NAN])
             ),

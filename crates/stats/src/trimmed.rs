@@ -6,6 +6,7 @@ use super::moments;
 use super::{BetweenRuns, Deviation};
 use std::f64::consts::SQRT_2;
 
+// The share that is cut at each end. A fifth leaves the mean of clean values nearly as exact, and outlives two disturbed runs in ten.
 const TRIM: f64 = 0.2;
 
 /// With fewer values the trimmed mean has no error.
@@ -18,11 +19,13 @@ pub struct Trimmed {
 }
 
 impl Trimmed {
+    /// The mean and the ends of its 95% interval.
     pub fn with_ends(&self) -> [f64; 3] {
         let half = self.error.half_width();
         [self.mean, self.mean - half, self.mean + half]
     }
 
+    /// The mean read as ln of new / old, which it is if the values were logarithms of ratios.
     pub fn as_log_ratio(self) -> BetweenRuns {
         BetweenRuns {
             log_ratio: self.mean,
@@ -61,19 +64,11 @@ const STEPS: usize = 20;
 /// pairs, or if a mean is not above 0.
 fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
     let mean = trimmed(base.to_vec())?.mean;
-    let rest = |ratio: f64| {
-        trimmed(
-            new.iter()
-                .zip(base)
-                .map(|(new, base)| (new - ratio * base) / mean)
-                .collect(),
-        )
-    };
     let mut ratio = 0.0;
     for _ in 0..STEPS {
-        ratio += rest(ratio)?.mean;
+        ratio += residual(new, base, ratio, mean)?.mean;
     }
-    let error = rest(ratio)?.error;
+    let error = residual(new, base, ratio, mean)?.error;
     let is_ratio = mean > 0.0 && ratio > 0.0 && ratio.is_finite();
     if !is_ratio {
         return None;
@@ -85,6 +80,16 @@ fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
             ..error
         },
     })
+}
+
+/// The trimmed mean of `new - ratio x base`, in units of the base's mean so that it does not depend on the unit of time.
+fn residual(new: &[f64], base: &[f64], ratio: f64, mean: f64) -> Option<Trimmed> {
+    let pairs = new.iter().zip(base);
+    trimmed(
+        pairs
+            .map(|(new, base)| (new - ratio * base) / mean)
+            .collect(),
+    )
 }
 
 /// The same, with the error by which another such ratio differs from it: that has an error as large.
@@ -127,8 +132,8 @@ mod tests {
         for count in [10, 40] {
             let share = share(3, 4000, |random| {
                 let mut one = || normal(random) + if random.random_bool(0.1) { 10.0 } else { 0.0 };
-                let found = trimmed((0..count).map(|_| one() - one()).collect()).unwrap();
-                let [_, low, high] = found.with_ends();
+                let estimate = trimmed((0..count).map(|_| one() - one()).collect()).unwrap();
+                let [_, low, high] = estimate.with_ends();
                 low <= 0.0 && 0.0 <= high
             });
             assert!((0.935..0.985).contains(&share), "{count} rounds: {share}");

@@ -1,4 +1,4 @@
-//! What ratios show: a change, none, or neither. The rule of all comparisons, of runs and of races.
+//! What ratios show: a change, equality, or neither. All comparisons use this rule, of runs and of races.
 
 use super::differ::discoveries;
 use super::{BetweenRuns, Deviation};
@@ -19,18 +19,15 @@ pub enum Finding {
 
 /// Differences and equalities are a family each: if most ratios are certainly equal, no more may be called different by chance.
 pub fn findings(ratios: &[BetweenRuns], margin: f64) -> Vec<Finding> {
-    let family = |p: &dyn Fn(&BetweenRuns) -> f64| {
-        discoveries(&ratios.iter().map(p).collect::<Vec<f64>>(), LEVEL)
-    };
-    let differ = family(&BetweenRuns::p_differs);
-    let same = family(&|ratio| ratio.p_same(margin));
+    let differ = held_together(ratios, BetweenRuns::p_differs);
+    let same = held_together(ratios, |ratio| ratio.p_same(margin));
     let holds = differ.into_iter().zip(same);
     ratios
         .iter()
         .zip(holds)
-        .map(|(found, (differs, is_same))| {
-            let within = found.log_ratio.abs() <= margin.ln_1p();
-            match found.log_ratio {
+        .map(|(ratio, (differs, is_same))| {
+            let within = ratio.log_ratio.abs() <= margin.ln_1p();
+            match ratio.log_ratio {
                 _ if within && is_same => Finding::Equal,
                 _ if within || !differs => Finding::NotKnown,
                 log if log < 0.0 => Finding::Less,
@@ -38,6 +35,10 @@ pub fn findings(ratios: &[BetweenRuns], margin: f64) -> Vec<Finding> {
             }
         })
         .collect()
+}
+
+fn held_together(ratios: &[BetweenRuns], p: impl Fn(&BetweenRuns) -> f64) -> Vec<bool> {
+    discoveries(&ratios.iter().map(p).collect::<Vec<f64>>(), LEVEL)
 }
 
 impl BetweenRuns {
@@ -80,10 +81,10 @@ mod tests {
 
     fn finding(ratio: BetweenRuns, control: BetweenRuns) -> Finding {
         let ratio = ratio.beside(&control);
-        let found = findings(&[ratio], 0.01)[0];
-        let is_permitted = control.permits(found, &ratio, 0.01);
+        let finding = findings(&[ratio], 0.01)[0];
+        let is_permitted = control.permits(finding, &ratio, 0.01);
         if is_permitted {
-            found
+            finding
         } else {
             Finding::NotKnown
         }

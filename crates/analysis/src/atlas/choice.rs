@@ -8,7 +8,7 @@ pub struct Releases(pub Vec<String>);
 const CLOUD: &str = "-cloud-";
 
 impl Releases {
-    /// Globs fit all of a release or, of kernels for virtual machines, its version.
+    /// Whether a glob matches all of a release, or the version of a kernel for virtual machines; without globs, whether it is one of those.
     pub fn have(&self, release: &str) -> bool {
         let is_cloud = release.contains(CLOUD);
         if self.0.is_empty() {
@@ -27,6 +27,7 @@ impl Releases {
         })
     }
 
+    /// The globs that match none of these releases, so that a misspelled one can be reported.
     pub fn unmatched<'a>(&'a self, releases: &[String]) -> Vec<&'a str> {
         self.0
             .iter()

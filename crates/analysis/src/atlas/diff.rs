@@ -87,14 +87,17 @@ mod tests {
         ];
         let before = sides.map(|(name, count, _)| cell(name, count));
         let after = sides.map(|(name, _, count)| cell(name, count));
-        let found = differences(&before, &after, 2);
-        let changed: Vec<_> = found
+        let compared = differences(&before, &after, 2);
+        let changed: Vec<_> = compared
             .changed
             .iter()
             .map(|step| (step.operation.as_str(), step.before, step.after))
             .collect();
-        assert_eq!((changed, found.equal), (vec![("longer", 329.0, 350.0)], 1));
-        let reasons: Vec<_> = found
+        assert_eq!(
+            (changed, compared.equal),
+            (vec![("longer", 329.0, 350.0)], 1)
+        );
+        let reasons: Vec<_> = compared
             .not_judged
             .iter()
             .map(|row| (row.operation.as_str(), row.reason.as_str()))

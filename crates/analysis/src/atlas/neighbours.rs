@@ -31,37 +31,41 @@ fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a Atla
     pairs(&ends(kernels)).into_iter().chain(alike).collect()
 }
 
+/// The operations that differ between two kernels, the largest share first.
 pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<AtlasStep> {
     steps_between(&before.cells, &after.cells, before.boots.min(after.boots))
 }
 
 /// The largest share first: by instructions, starting a program would hide all else.
 pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> Vec<AtlasStep> {
-    fn count(cells: &[AtlasCell], operation: &str) -> Option<AtlasCount> {
+    fn cell_count(cells: &[AtlasCell], operation: &str) -> Option<AtlasCount> {
         cells
             .iter()
             .find(|cell| cell.operation == operation)
             .and_then(|cell| cell.count)
     }
 
-    // One boot agrees with itself, and says nothing of its range.
+    // One boot agrees with itself and does not show a range.
     let are_several = boots > 1;
-    let step = |operation: &String| {
-        let (a, b) = (count(before, operation)?, count(after, operation)?);
-        let is_step = is_step(&a, &b) && (are_several || (b.mode - a.mode).abs() > unseen(&a, &b));
-        if !is_step {
-            return None;
-        }
-        Some(AtlasStep {
-            operation: operation.clone(),
-            before: a.mode,
-            after: b.mode,
-            ..AtlasStep::default()
-        })
-    };
     let mut steps: Vec<AtlasStep> = before
         .iter()
-        .filter_map(|cell| step(&cell.operation))
+        .filter_map(|cell| {
+            let operation = &cell.operation;
+            let (a, b) = (
+                cell_count(before, operation)?,
+                cell_count(after, operation)?,
+            );
+            let is_seen = are_several || (b.mode - a.mode).abs() > unseen(&a, &b);
+            if !is_seen || !is_step(&a, &b) {
+                return None;
+            }
+            Some(AtlasStep {
+                operation: operation.clone(),
+                before: a.mode,
+                after: b.mode,
+                ..AtlasStep::default()
+            })
+        })
         .collect();
     steps.sort_by(|a, b| {
         b.share()
@@ -71,6 +75,7 @@ pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> V
     steps
 }
 
+/// Whether a step is large enough that the atlas explains it: by its instructions, or by its share of the smaller count.
 pub fn is_explained(step: &AtlasStep) -> bool {
     step.instructions() >= INSTRUCTIONS || step.share() >= SHARE
 }
@@ -95,7 +100,7 @@ mod tests {
     use super::*;
     use model::atlas::AtlasMachine;
 
-    fn count([mode, least, most]: [f64; 3]) -> AtlasCount {
+    fn atlas_count([mode, least, most]: [f64; 3]) -> AtlasCount {
         AtlasCount { mode, least, most }
     }
 
@@ -110,7 +115,7 @@ mod tests {
                 .iter()
                 .map(|(operation, counts)| AtlasCell {
                     operation: operation.to_string(),
-                    count: Some(count(*counts)),
+                    count: Some(atlas_count(*counts)),
                     reason: None,
                 })
                 .collect(),
@@ -180,7 +185,11 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(is_step(&count(before), &count(after)), is, "{before:?}");
+            assert_eq!(
+                is_step(&atlas_count(before), &atlas_count(after)),
+                is,
+                "{before:?}"
+            );
         }
     }
 

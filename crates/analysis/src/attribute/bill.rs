@@ -32,10 +32,12 @@ pub struct Bill {
 
 /// The operations that the bill of a program needs, at the defaults of all parameters: with more cases there are too few rounds.
 pub fn pricing(profile: &Profile) -> Pricing {
-    let is_charged = |call: &str| !has(CREATION, bare_name(call));
+    // Starting a process costs what its memory makes it cost, so no unit cost is right for it.
     Pricing {
         settings: Vec::new(),
-        ..Pricing::new(profile, MOST_OPERATIONS, is_charged)
+        ..Pricing::new(profile, MOST_OPERATIONS, |call: &str| {
+            !has(CREATION, bare_name(call))
+        })
     }
 }
 
@@ -88,7 +90,10 @@ impl Errors {
         let rows = summary.rows.iter().chain(&summary.baselines);
         let there = rows.filter(|row| row.case.environment == there);
         let known = there.filter_map(|row| {
-            let versus = row.versus.as_ref().filter(|own| own.environment == here)?;
+            let versus = row
+                .versus
+                .as_ref()
+                .filter(|versus| versus.environment == here)?;
             let (low, high) = versus.ratio.low_high?;
             let here_ns = row.cost()?.median.0 / versus.ratio.value;
             // The shown quotient may be an end of the paired interval: the farther end counts for both sides.
@@ -147,16 +152,17 @@ mod tests {
         );
     }
 
+    fn both(by: u64) -> Run {
+        run(vec![
+            record(REFERENCE, "native", 100, 0),
+            record("fd.lseek", "native", 200, 0),
+            record(REFERENCE, "filter", 120, by),
+            record("fd.lseek", "filter", 260, by),
+        ])
+    }
+
     #[test]
     fn a_bill_is_calls_times_the_difference_of_their_costs() {
-        let both = |by| {
-            run(vec![
-                record(REFERENCE, "native", 100, 0),
-                record("fd.lseek", "native", 200, 0),
-                record(REFERENCE, "filter", 120, by),
-                record("fd.lseek", "filter", 260, by),
-            ])
-        };
         let exact = bill(&program(), &both(0), "native", "filter").unwrap();
         assert_eq!((exact.calls, exact.bare_calls), (1511, 11));
         let expected = (1011.0 * 20.0 + 500.0 * 60.0) / 1e9;

@@ -51,6 +51,7 @@ pub enum Because {
 }
 
 impl Because {
+    /// Whether the thread had nothing to do, and was not held up.
     pub fn is_idle(self) -> bool {
         self >= Clients
     }
@@ -127,7 +128,7 @@ const SENDING: &[&str] = &[
 ];
 
 impl Known {
-    fn of(wait: &WaitCount) -> Known {
+    fn from_wait(wait: &WaitCount) -> Known {
         let call = bare_name(&wait.call);
         let groups = [LOCKS, SIGNALS].into_iter();
         let mut groups = groups.filter(|calls| calls.contains(&call));
@@ -148,6 +149,7 @@ impl Known {
     }
 }
 
+/// The kind of thing that a call waits for, by its name and the kind of descriptor.
 pub fn reason(wait: &WaitCount) -> Reason {
     let class = Class {
         descriptor: wait.descriptor,
@@ -156,8 +158,9 @@ pub fn reason(wait: &WaitCount) -> Reason {
     Reason::from_call(&wait.call, &class)
 }
 
+/// Why the thread was blocked, by the first of the rules that matches.
 pub fn because(wait: &WaitCount) -> Because {
-    let known = Known::of(wait);
+    let known = Known::from_wait(wait);
     let rule = RULES.iter().find(|(fits, _)| fits(&known));
     rule.map_or(Other, |(_, because)| *because)
 }

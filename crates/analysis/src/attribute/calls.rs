@@ -22,6 +22,7 @@ pub struct CallRow {
 }
 
 impl CallRow {
+    /// Time on a CPU and time in which nothing else of the program ran; elapsed time if neither is known.
     pub fn seconds(&self) -> f64 {
         match (self.count.on_cpu_ns, self.count.stalled_ns) {
             (None, None) => self.count.elapsed_ns.map_or(0.0, s),
@@ -46,36 +47,38 @@ pub struct Entering {
     pub of_wall: bool,
 }
 
-/// `by_threads`: waits are those of threads, not of the program.
+/// The calls, the one that took most time first. With `by_threads`, waits are those of threads and not of the program.
 pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
     let alone = profile.usage.has_one_thread();
     let (processes, functions) = (processes(profile), Functions::new(profile));
-    let row = |count: CallCount| {
-        let process = processes
-            .get(count.call.as_str())
-            .map(|(name, _)| (*name).to_string())
-            .unwrap_or_default();
-        CallRow {
-            function: functions
-                .most(&process, &[bare_name(&count.call)])
-                .or_else(|| waiting(profile, &count.call)),
-            process,
-            count: CallCount {
-                stalled_ns: if by_threads {
-                    None
-                } else {
-                    stalled_ns(&count, alone)
-                },
-                ..count
-            },
-        }
-    };
     let mut rows: Vec<CallRow> = profile
         .totals(By::Call)
         .into_iter()
-        .map(|total| row(total.count))
+        .map(|total| {
+            let count = total.count;
+            let process = processes
+                .get(count.call.as_str())
+                .map(|(name, _)| (*name).to_string())
+                .unwrap_or_default();
+            let stalled_ns = if by_threads {
+                None
+            } else {
+                stalled_ns(&count, alone)
+            };
+            CallRow {
+                function: functions
+                    .most(&process, &[bare_name(&count.call)])
+                    .or_else(|| waiting(profile, &count.call)),
+                process,
+                count: CallCount {
+                    stalled_ns,
+                    ..count
+                },
+            }
+        })
         .collect();
     let mean_s = profile.all_calls().mean_on_cpu_ns().unwrap_or(0.0) / 1e9;
+    // Some tracers time only a part of the calls: the others count with the mean.
     let rank = |row: &CallRow| row.seconds() + row.count.untimed as f64 * mean_s;
     rows.sort_by(|a, b| {
         rank(b)
@@ -89,6 +92,7 @@ pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
 pub struct Functions<'a>(HashMap<(&'a str, &'a str), BTreeMap<&'a str, u64>>);
 
 impl<'a> Functions<'a> {
+    /// Sums the stacks of the profile by call and function.
     pub fn new(profile: &'a Profile) -> Functions<'a> {
         // Older files have frames alone.
         let known = profile.stacks.iter().any(|stack| stack.function.is_some());
@@ -97,7 +101,7 @@ impl<'a> Functions<'a> {
             let mut frames = stack.frames.iter().rev();
             let function = match &stack.function {
                 None if !known => frames.find(|frame| !is_runtime(frame)),
-                own => own.as_ref(),
+                named => named.as_ref(),
             };
             let key = (stack.process.as_str(), bare_name(&stack.call));
             let by = sums.entry(key).or_default();
@@ -107,7 +111,7 @@ impl<'a> Functions<'a> {
         Functions(sums)
     }
 
-    /// The one that makes most of these calls, with the line of most, if it makes half of them.
+    /// The function that makes most of these calls, with its most frequent line; `None` if it makes less than half of them.
     pub fn most(&self, process: &str, names: &[&str]) -> Option<String> {
         let keys = names
             .iter()
@@ -125,10 +129,10 @@ impl<'a> Functions<'a> {
         if name.is_empty() || calls < all / 2 {
             return None;
         }
-        let own = lines
+        let function_lines = lines
             .into_iter()
             .filter(|(line, _)| name_and_line(line).0 == name);
-        let (line, _) = own.max_by_key(|(_, calls)| **calls)?;
+        let (line, _) = function_lines.max_by_key(|(_, calls)| **calls)?;
         Some(line.to_string())
     }
 }
@@ -150,22 +154,23 @@ fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {
             let time = count
                 .on_cpu_ns
                 .map(|ns| ns.saturating_add(count.stalled_ns.unwrap_or(0)));
-            let own = sums
+            let sum = sums
                 .entry((count.call.as_str(), group.name.as_str()))
                 .or_default();
-            *own = own.saturating_add(time.or(count.elapsed_ns).unwrap_or(count.calls));
+            *sum = sum.saturating_add(time.or(count.elapsed_ns).unwrap_or(count.calls));
         }
     }
     let mut most: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for ((call, process), sum) in sums {
-        let own = most.entry(call).or_insert((process, sum));
-        if sum > own.1 {
-            *own = (process, sum);
+        let longest = most.entry(call).or_insert((process, sum));
+        if sum > longest.1 {
+            *longest = (process, sum);
         }
     }
     most
 }
 
+/// The cost of entering the kernel with all calls of the profile; `None` without calls, or if the cost of a null call is not known.
 pub fn entering(
     profile: &Profile,
     null_ns: Option<f64>,

@@ -82,6 +82,7 @@ impl Costs {
         }
     }
 
+    /// The cost of a null call in nanoseconds, by the first of the usual operations that was measured.
     pub fn null_ns(&self) -> Option<f64> {
         let mut calls = NULL_CALLS.split(' ');
         calls.find_map(|operation| Some(self.price_of(operation)?.ns))
@@ -89,28 +90,30 @@ impl Costs {
 
     /// At its defaults, or at the parameters nearest to them that the run has.
     pub fn price_of(&self, operation: &str) -> Option<Price> {
-        self.at(operation, None)
+        self.price_at(operation, None)
     }
 
+    /// The cost of a null call here and in `other`, in nanoseconds, by the same operation.
     pub fn null_calls(&self, other: &Costs) -> Option<(f64, f64)> {
         NULL_CALLS.split(' ').find_map(|operation| {
             Some((self.price_of(operation)?.ns, other.price_of(operation)?.ns))
         })
     }
 
-    /// By the same operations, so that the ratio means something. The basis is that of most calls.
+    /// The prices of these calls here and in `other`, by the same operations, so that their ratio means something. The basis is that of most
+    /// calls. `None` if no operation that both measured resembles them.
     pub fn prices(&self, other: &Costs, count: &CallCount) -> Option<(Price, Price)> {
         let all: Vec<(u64, _)> = endings(count)
             .into_iter()
             .filter_map(|(ending, calls)| Some((calls, self.by_ending(other, count, ending)?)))
             .collect();
         let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
-        let mean = |side: fn(&(Price, Price)) -> f64| -> f64 {
-            all.iter()
-                .map(|(calls, prices)| *calls as f64 / whole * side(prices))
-                .sum()
-        };
-        let means = (mean(|prices| prices.0.ns), mean(|prices| prices.1.ns));
+        let means = all
+            .iter()
+            .fold((0.0, 0.0), |(here, there), (calls, (a, b))| {
+                let share = *calls as f64 / whole;
+                (here + share * a.ns, there + share * b.ns)
+            });
         let (_, (a, b)) = all.into_iter().max_by_key(|(calls, _)| *calls)?;
         Some((Price { ns: means.0, ..a }, Price { ns: means.1, ..b }))
     }
@@ -146,7 +149,7 @@ impl Costs {
     }
 
     fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
-        let price = self.at(operation, unit.per.value_in(class))?;
+        let price = self.price_at(operation, unit.per.value_in(class))?;
         let less: f64 = unit
             .less_operations()
             .filter_map(|operation| Some(self.price_of(operation)?.ns))
@@ -175,7 +178,7 @@ impl Costs {
     }
 
     /// On a line between logarithms.
-    fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
+    fn price_at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
         let mut points = self.points_of(operation).iter();
         let first = points.find(|point| point.enters)?;
         let ns = parameter

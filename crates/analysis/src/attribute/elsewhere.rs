@@ -71,14 +71,15 @@ pub enum Unpredicted {
     Unpriced,
 }
 
+/// Predicts the change of each call with the unit costs of `there`.
 pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
     let mut classes: IndexMap<String, Vec<Change>> = IndexMap::new();
     let mut unpriced: IndexMap<String, CallCount> = IndexMap::new();
     for total in profile.totals(By::Class) {
         let count = total.count;
-        let own = classes.entry(count.call.clone()).or_default();
+        let changes = classes.entry(count.call.clone()).or_default();
         match prices(&count, here, there) {
-            Some((a, b)) => own.push(Change {
+            Some((a, b)) => changes.push(Change {
                 unit: Some(a.basis),
                 ..change("", count.calls, (a.ns, b.ns))
             }),
@@ -91,28 +92,25 @@ pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
         .collect();
     calls.sort_by(|a, b| b.change_s.abs().total_cmp(&a.change_s.abs()));
     let null_calls = here.null_calls(there);
-    let crossings = |name: &str, calls: u64| {
-        if calls > 0 {
-            Some(change(name, calls, null_calls?))
-        } else {
-            None
-        }
-    };
     let unpriced_calls = added(unpriced.values().map(|count| count.calls));
-    let others = crossings("other calls, bare", unpriced_calls);
+    let others = crossings("other calls, bare", unpriced_calls, null_calls);
     let mut parts: Vec<Change> = FAMILIES
         .iter()
         .filter_map(|(name, names)| {
-            let own = calls
+            let members = calls
                 .iter()
                 .filter(|change| has(names, bare_name(&change.name)));
             Some(Change {
                 unit: None,
-                ..merged(name, own)?
+                ..merged(name, members)?
             })
         })
         .collect();
-    parts.extend(crossings("the bare calls", profile.all_calls().calls));
+    parts.extend(crossings(
+        "the bare calls",
+        profile.all_calls().calls,
+        null_calls,
+    ));
     let total_s = calls
         .iter()
         .chain(&others)
@@ -126,6 +124,14 @@ pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
         parts,
         total_s,
         left_out: left_out(profile, unpriced),
+    }
+}
+
+fn crossings(name: &str, calls: u64, null_calls: Option<(f64, f64)>) -> Option<Change> {
+    if calls > 0 {
+        Some(change(name, calls, null_calls?))
+    } else {
+        None
     }
 }
 
@@ -154,16 +160,9 @@ fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Opti
     let changes: Vec<&Change> = changes.into_iter().collect();
     let most = changes.iter().rev().max_by_key(|change| change.calls)?;
     let calls = added(changes.iter().map(|change| change.calls));
-    let mean = |ns: fn(&Change) -> f64| {
-        changes
-            .iter()
-            .map(|own| own.calls as f64 * ns(own))
-            .sum::<f64>()
-            / calls.max(1) as f64
-    };
     let means = (
-        mean(|difference| difference.here_ns),
-        mean(|own| own.there_ns),
+        mean_ns(&changes, |change| change.here_ns),
+        mean_ns(&changes, |change| change.there_ns),
     );
     Some(Change {
         unit: most.unit.clone(),
@@ -171,8 +170,18 @@ fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Opti
     })
 }
 
+/// The mean over all calls.
+fn mean_ns(changes: &[&Change], ns: fn(&Change) -> f64) -> f64 {
+    let sum: f64 = changes
+        .iter()
+        .map(|change| change.calls as f64 * ns(change))
+        .sum();
+    let calls = added(changes.iter().map(|change| change.calls));
+    sum / calls.max(1) as f64
+}
+
 fn left_out(profile: &Profile, unpriced: IndexMap<String, CallCount>) -> Vec<LeftOut> {
-    fn of(name: &str, count: &CallCount, why: Unpredicted, ns: Option<u64>) -> LeftOut {
+    fn row(name: &str, count: &CallCount, why: Unpredicted, ns: Option<u64>) -> LeftOut {
         LeftOut {
             name: name.to_string(),
             calls: count.calls,
@@ -181,7 +190,7 @@ fn left_out(profile: &Profile, unpriced: IndexMap<String, CallCount>) -> Vec<Lef
         }
     }
 
-    let mut found = Vec::new();
+    let mut rows = Vec::new();
     for total in profile.totals(By::Call) {
         let count = total.count;
         let ns = count
@@ -189,22 +198,22 @@ fn left_out(profile: &Profile, unpriced: IndexMap<String, CallCount>) -> Vec<Lef
             .filter(|ns| *ns > 0)
             .and(count.stalled_ns.or(count.blocked_ns));
         if ns > Some(0) {
-            found.push(of(&count.call, &count, Unpredicted::Waits, ns));
+            rows.push(row(&count.call, &count, Unpredicted::Waits, ns));
         }
     }
-    found.extend(unpriced.iter().map(|(name, count)| {
+    rows.extend(unpriced.iter().map(|(name, count)| {
         let why = if has(CREATION, bare_name(name)) {
             Unpredicted::Creates
         } else {
             Unpredicted::Unpriced
         };
-        of(name, count, why, count.on_cpu_ns)
+        row(name, count, why, count.on_cpu_ns)
     }));
-    found.sort_by(|a, b| {
+    rows.sort_by(|a, b| {
         b.seconds
             .unwrap_or(0.0)
             .total_cmp(&a.seconds.unwrap_or(0.0))
             .then(b.calls.cmp(&a.calls))
     });
-    found
+    rows
 }

@@ -35,13 +35,13 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
         .iter()
         .map(|thread| (thread.tid, thread))
         .collect();
-    let mut found: BTreeMap<_, Hung> = BTreeMap::new();
+    let mut groups: BTreeMap<_, Hung> = BTreeMap::new();
     for thread in &profile.threads {
         let Some(open) = hung_call(thread).filter(|open| !is_over(profile, open)) else {
             continue;
         };
         let key = (&thread.process, &open.call, &open.on, &open.function);
-        let own = found.entry(key).or_insert_with(|| Hung {
+        let group = groups.entry(key).or_insert_with(|| Hung {
             process: thread.process.clone(),
             call: open.call.clone(),
             on: open.on.clone(),
@@ -56,19 +56,19 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
                 .map(|open| (open.call.clone(), open.function.clone())),
             ..Hung::default()
         });
-        own.threads.push(thread.tid);
-        own.before &= open.before;
-        own.waited_s = own.waited_s.min(s(open.elapsed_ns));
-        if own.cycle.is_empty() {
-            own.cycle = cycle(thread.tid, &by_number);
+        group.threads.push(thread.tid);
+        group.before &= open.before;
+        group.waited_s = group.waited_s.min(s(open.elapsed_ns));
+        if group.cycle.is_empty() {
+            group.cycle = cycle(thread.tid, &by_number);
         }
     }
-    let mut found: Vec<Hung> = found.into_values().collect();
-    found.sort_by_key(|hangs| {
-        let rank = (hangs.cycle.is_empty(), !hangs.lock);
-        (rank, std::cmp::Reverse(hangs.threads.len()))
+    let mut groups: Vec<Hung> = groups.into_values().collect();
+    groups.sort_by_key(|group| {
+        let rank = (group.cycle.is_empty(), !group.lock);
+        (rank, std::cmp::Reverse(group.threads.len()))
     });
-    found
+    groups
 }
 
 /// Shorter waits do not count as hung, unless they began before tracing.
@@ -87,15 +87,15 @@ fn is_over(profile: &Profile, open: &OpenCall) -> bool {
 /// Follows lock holders from a thread until the thread itself is reached.
 fn cycle(first: u32, threads: &BTreeMap<u32, &Thread>) -> Vec<u32> {
     let mut seen = BTreeSet::new();
-    let mut found = vec![first];
+    let mut holders = vec![first];
     let mut at = first;
     while seen.insert(at) {
         let open = threads.get(&at).and_then(|thread| hung_call(thread));
         let Some(holder) = open.and_then(|open| open.holder) else {
             return Vec::new();
         };
-        found.push(holder);
+        holders.push(holder);
         at = holder;
     }
-    if at == first { found } else { Vec::new() }
+    if at == first { holders } else { Vec::new() }
 }

@@ -61,6 +61,7 @@ pub enum State {
 }
 
 impl State {
+    /// Whether the thread had nothing to do.
     pub fn is_idle(self) -> bool {
         matches!(self, State::Blocked { because } if because.is_idle())
     }
@@ -121,16 +122,19 @@ pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
 fn sort(parts: &mut [LedgerPart]) {
     let busy = parts.iter().filter(|part| !part.state.is_idle());
     let large_s = LARGE * busy.map(|part| part.seconds).sum::<f64>();
-    let rank = |part: &LedgerPart| match part.state {
+    parts.sort_by(|a, b| {
+        let seconds = b.seconds.total_cmp(&a.seconds);
+        rank(a, large_s).cmp(&rank(b, large_s)).then(seconds)
+    });
+}
+
+fn rank(part: &LedgerPart, large_s: f64) -> u8 {
+    match part.state {
         state if state.is_idle() => 3,
         State::Runnable => 1,
         _ if part.seconds >= large_s => 0,
         _ => 2,
-    };
-    parts.sort_by(|a, b| {
-        let seconds = b.seconds.total_cmp(&a.seconds);
-        rank(a).cmp(&rank(b)).then(seconds)
-    });
+    }
 }
 
 fn part(state: State, seconds: f64) -> LedgerPart {
@@ -149,16 +153,16 @@ fn on_cpu(profile: &Profile, time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
     if known_s <= 0.0 {
         return vec![part(State::OnCpu, ran_s)];
     }
-    let own = time.parts.iter().filter_map(|own| {
+    let shares = time.parts.iter().filter_map(|cpu_part| {
         Some(LedgerPart {
             cpu: Some(Part {
-                what: described_calls(profile, &own.what),
-                ..own.clone()
+                what: described_calls(profile, &cpu_part.what),
+                ..cpu_part.clone()
             }),
-            ..part(State::OnCpu, own.cpu_s? / known_s * ran_s)
+            ..part(State::OnCpu, cpu_part.cpu_s? / known_s * ran_s)
         })
     });
-    own.collect()
+    shares.collect()
 }
 
 /// `openat of app.conf`, `sendto of 1 byte`: where most of the calls are on one path, or move one byte. These come first among
@@ -171,15 +175,16 @@ fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
     let mut all: Vec<(bool, String)> = calls
         .iter()
         .map(|call| {
-            let own = classes.iter().map(|total| &total.count);
-            let own = own.filter(|count| count.call == *call);
-            let number: u64 = own.clone().map(|count| count.calls).sum();
+            let counts = classes.iter().map(|total| &total.count);
+            let counts = counts.filter(|count| count.call == *call);
+            let number: u64 = counts.clone().map(|count| count.calls).sum();
             if number < all / RARE {
                 return (true, call.clone());
             }
-            let paths = paths.clone().filter(|own| own.count.call == *call);
-            let path = most(paths.map(|own| (own.count.calls, file(&own.name).to_string())));
-            let sizes = own.filter(|count| count.bytes.is_some());
+            let paths = paths.clone().filter(|object| object.count.call == *call);
+            let path =
+                most(paths.map(|object| (object.count.calls, file(&object.name).to_string())));
+            let sizes = counts.filter(|count| count.bytes.is_some());
             let size = most(sizes.map(|count| (count.calls, count.class.size)));
             let byte = size.flatten().filter(|size| *size == 1);
             let byte = byte.map(|_| "1 byte".to_string());
@@ -193,9 +198,9 @@ fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
 }
 
 /// The value that more than half of the calls have.
-fn most<T>(of: impl Iterator<Item = (u64, T)>) -> Option<T> {
+fn most<T>(values: impl Iterator<Item = (u64, T)>) -> Option<T> {
     let mut all = 0u64;
-    let counted = of.inspect(|(calls, _)| all = all.saturating_add(*calls));
+    let counted = values.inspect(|(calls, _)| all = all.saturating_add(*calls));
     let most = counted.max_by_key(|(calls, _)| *calls);
     most.filter(|(calls, _)| *calls > all / 2)
         .map(|(_, most)| most)
@@ -230,8 +235,8 @@ fn without(all: ThreadTime, threads: &[Thread], idle: &BTreeSet<u32>) -> ThreadT
 /// Waits by their reason. Short waits are sampled, so the sum is scaled down to the scheduler's blocked time.
 fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<LedgerPart> {
     let mut sums: BTreeMap<(State, LedgerWait), (f64, u64)> = BTreeMap::new();
-    let own = profile.waits.iter();
-    for wait in own.filter(|wait| wait.tid.is_none_or(|tid| !idle.contains(&tid))) {
+    let waits = profile.waits.iter();
+    for wait in waits.filter(|wait| wait.tid.is_none_or(|tid| !idle.contains(&tid))) {
         let because = because(wait);
         let state = State::Blocked { because };
         let (seconds, waits) = sums
@@ -280,8 +285,9 @@ fn whoever_ended(sums: BTreeMap<(State, LedgerWait), (f64, u64)>) -> Vec<LedgerP
 
 fn described(profile: &Profile, wait: &WaitCount, state: State) -> LedgerWait {
     let clients = wait.on.iter().flat_map(|on| {
-        let own = profile.requests.iter();
-        own.filter(|requests| requests.process == wait.process && requests.on.as_ref() == Some(on))
+        let requests = profile.requests.iter();
+        requests
+            .filter(|requests| requests.process == wait.process && requests.on.as_ref() == Some(on))
     });
     LedgerWait {
         process: wait.process.clone(),
@@ -290,7 +296,7 @@ fn described(profile: &Profile, wait: &WaitCount, state: State) -> LedgerWait {
         on: on(wait, state),
         by: wait.by.clone(),
         function: wait.function.clone(),
-        connections: clients.map(|own| own.connections).max(),
+        connections: clients.map(|requests| requests.connections).max(),
     }
 }
 

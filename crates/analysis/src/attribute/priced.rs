@@ -15,7 +15,7 @@ const MOST_VALUES: usize = 3;
 const LARGEST: u64 = 1 << 20;
 /// Prices each page fault.
 const FAULT: &str = "mem.fault_anonymous";
-/// With fewer, page faults are no part of the time that matters.
+/// With fewer, page faults take too little time to matter.
 const FEWEST_FAULTS: u64 = 1000;
 
 /// Stops switch tasks with interrupts disabled: some of their ticks arrive in user mode. This share of the stops' time in the kernel is
@@ -63,7 +63,7 @@ impl Pricing {
                     let priced = all.entry(operation).or_default();
                     priced.weight += calls * weight;
                     priced.less = unit.less_operations().collect();
-                    priced.count(unit, &count, calls);
+                    priced.add_value(unit, &count, calls);
                 }
             }
         }
@@ -87,7 +87,7 @@ fn first_operation(unit: &'static Unit) -> Option<(&'static Unit, &'static str)>
 }
 
 impl Priced {
-    fn count(&mut self, unit: &Unit, count: &CallCount, calls: u64) {
+    fn add_value(&mut self, unit: &Unit, count: &CallCount, calls: u64) {
         if let Some((name, value)) = unit.per.value_in(&count.class)
             && matches!(unit.per, Per::Size | Per::Depth)
         {
@@ -310,12 +310,13 @@ mod tests {
     #[test]
     fn what_prices_most_calls_is_measured_at_their_parameters() {
         let mut profile = profile(vec![called("lseek", 10), called("execve", 1)]);
-        let read = |size, calls| {
+        fn read(size: u64, calls: u64) -> CallCount {
             let mut count = called("pread64", calls);
             count.class.size = Some(size);
             count.class.descriptor = Some(model::DescriptorKind::File);
             count
-        };
+        }
+
         profile.groups[0].calls.extend([read(4096, 20), read(8, 5)]);
         let pricing = Pricing::new(&profile, 2, |_| true);
         assert!(pricing.operations.contains(&"io.pread"), "{pricing:?}");

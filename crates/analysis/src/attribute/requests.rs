@@ -27,7 +27,10 @@ pub struct Answered {
 /// `None` where no request was seen.
 pub fn answered(profile: &Profile) -> Option<Answered> {
     let mut sum = Requests::default();
-    profile.requests.iter().for_each(|own| sum.add(own));
+    profile
+        .requests
+        .iter()
+        .for_each(|requests| sum.add(requests));
     let times = profile.latencies.get(model::REQUEST)?;
     let usage = &profile.usage;
     let switches = usage.voluntary_switches.zip(usage.involuntary_switches);

@@ -3,10 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// Nanoseconds in seconds.
 pub fn s(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
+/// The sum, at most `u64::MAX`: counts in files may be hostile.
 pub fn added(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers.into_iter().fold(0, u64::saturating_add)
 }
@@ -23,8 +25,8 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// These shares of `seconds`.
-    pub fn of(seconds: f64, [low, value, high]: [f64; 3]) -> Seconds {
+    /// `seconds` times the factors of the lower end, the estimate and the upper end.
+    pub fn scaled(seconds: f64, [low, value, high]: [f64; 3]) -> Seconds {
         Seconds {
             value: seconds * value,
             low: seconds * low,
@@ -32,6 +34,7 @@ impl Seconds {
         }
     }
 
+    /// The same seconds with each end and the estimate multiplied by a factor of its own.
     pub fn times(self, [low, value, high]: [f64; 3]) -> Seconds {
         Seconds {
             value: self.value * value,
@@ -40,6 +43,7 @@ impl Seconds {
         }
     }
 
+    /// The sum, whose range is as wide as if both erred in the same direction.
     pub fn plus(self, more: Seconds) -> Seconds {
         Seconds {
             value: self.value + more.value,
@@ -57,9 +61,9 @@ impl Seconds {
         }
     }
 
-    /// Without what takes the place of it, which is known within a factor of two.
+    /// Reduced by the cost of the replacement, which is known within a factor of two.
     pub fn less(self, place_s: f64) -> Seconds {
-        let left = self.plus(Seconds::of(-place_s, [2.0, 1.0, 0.5]));
+        let left = self.plus(Seconds::scaled(-place_s, [2.0, 1.0, 0.5]));
         Seconds {
             value: left.value.max(0.0),
             low: left.low.max(0.0),

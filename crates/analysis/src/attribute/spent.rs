@@ -84,6 +84,7 @@ const NOTHING: f64 = 1e-9;
 /// Width of an interval that is shown in place of its middle.
 const HARDLY_KNOWN: f64 = 0.5;
 
+/// Divides the time of a profile.
 pub fn spent(profile: &Profile) -> Spent {
     let accounted_s = accounted_s(profile);
     let mut parts = on_cpu(profile, accounted_s);
@@ -136,12 +137,14 @@ fn part(kind: PartKind) -> Part {
 }
 
 impl Part {
+    /// Wall time, or CPU time if it has no wall time of its own.
     pub fn seconds(&self) -> f64 {
         self.wall_s.or(self.cpu_s).unwrap_or(0.0)
     }
 }
 
 impl Spent {
+    /// The sum of all parts in seconds: wall time, or CPU time if that is not known.
     pub fn whole_s(&self) -> Option<f64> {
         self.wall_s.or(self.cpu_s)
     }
@@ -159,6 +162,7 @@ impl Spent {
         Some(untraced_s)
     }
 
+    /// Seconds of this part, 0 if there is none.
     pub fn seconds_of(&self, kind: PartKind) -> f64 {
         let mut parts = self.parts.iter();
         parts
@@ -171,8 +175,8 @@ impl Spent {
         let sampled = self.parts.iter().filter(|part| is_sampled(part.kind));
         let sampled_s: f64 = sampled.map(Part::seconds).sum();
         let (samples, seconds) = (self.samples?, part.seconds());
-        let own = (samples as f64 * seconds / sampled_s).round() as u64;
-        let [low_s, high_s] = share_interval(own, samples).map(|share| share * sampled_s);
+        let part_samples = (samples as f64 * seconds / sampled_s).round() as u64;
+        let [low_s, high_s] = share_interval(part_samples, samples).map(|share| share * sampled_s);
         if is_sampled(part.kind) && high_s - low_s > HARDLY_KNOWN * seconds {
             Some([low_s, high_s])
         } else {
@@ -180,6 +184,7 @@ impl Spent {
         }
     }
 
+    /// Wall time with more than one thread on a CPU, in seconds; `None` if there was hardly any.
     pub fn parallel_s(&self) -> Option<f64> {
         let parallel_s = self.on_cpus_s.iter().skip(1).sum();
         self.wall_s
@@ -365,18 +370,19 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
     let alone = profile.usage.has_one_thread();
     let mut off_cpu = blocked(profile, alone);
     let blocked_s: f64 = off_cpu.iter().filter_map(|part| part.wall_s).sum();
-    let mut add = |kind, wall_s: f64| {
-        off_cpu.push(Part {
-            wall_s: Some(wall_s.max(0.0)),
-            what: what(profile, kind),
-            ..part(kind)
-        })
-    };
     if let Some(states) = usage.concurrency.as_ref()
         && cpu_s.is_some()
     {
-        add(PartKind::WaitingForCpu, s(states.waiting_ns));
-        add(PartKind::BlockedOutside, s(states.blocked_ns) - blocked_s);
+        off_cpu.push(off_cpu_part(
+            profile,
+            PartKind::WaitingForCpu,
+            s(states.waiting_ns),
+        ));
+        off_cpu.push(off_cpu_part(
+            profile,
+            PartKind::BlockedOutside,
+            s(states.blocked_ns) - blocked_s,
+        ));
         return Some((states.on_cpu_ns.iter().map(|ns| s(*ns)).collect(), off_cpu));
     }
     let waiting_ns = usage.waiting_ns.or(profile.all_calls().runnable_ns);
@@ -384,9 +390,17 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
     if !alone {
         return None;
     }
-    add(PartKind::WaitingForCpu, waiting_s);
+    off_cpu.push(off_cpu_part(profile, PartKind::WaitingForCpu, waiting_s));
     let on_cpu_s = cpu_s?.min((wall_s - blocked_s - waiting_s).max(0.0));
     Some((vec![on_cpu_s], off_cpu))
+}
+
+fn off_cpu_part(profile: &Profile, kind: PartKind, wall_s: f64) -> Part {
+    Part {
+        wall_s: Some(wall_s.max(0.0)),
+        what: what(profile, kind),
+        ..part(kind)
+    }
 }
 
 /// Wall time in which no thread of the workload could run: all blocked time of one thread.
@@ -399,18 +413,18 @@ pub fn stalled_ns(count: &CallCount, alone: bool) -> Option<u64> {
 }
 
 fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
-    let mut found: BTreeMap<Reason, BTreeMap<String, f64>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<Reason, BTreeMap<String, f64>> = BTreeMap::new();
     for total in profile.totals(By::Class) {
         let count = total.count;
         let Some(ns) = stalled_ns(&count, alone).filter(|ns| *ns > 0) else {
             continue;
         };
-        let calls = found
+        let calls = by_reason
             .entry(Reason::from_call(&count.call, &count.class))
             .or_default();
         *calls.entry(count.call).or_default() += s(ns);
     }
-    found
+    by_reason
         .into_iter()
         .map(|(reason, calls)| {
             let mut calls: Vec<(String, f64)> = calls.into_iter().collect();
@@ -426,195 +440,4 @@ fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use PartKind::*;
-    use model::fixtures::{called, profile};
-    use model::{Concurrency, Usage};
-
-    fn call(name: &str, on_cpu_ns: u64, blocked_ns: u64, stalled_ns: Option<u64>) -> CallCount {
-        CallCount {
-            on_cpu_ns: Some(on_cpu_ns),
-            blocked_ns: Some(blocked_ns),
-            stalled_ns,
-            ..called(name, 1)
-        }
-    }
-
-    fn of(usage: Usage, calls: Vec<CallCount>) -> Profile {
-        Profile {
-            usage,
-            ..profile(calls)
-        }
-    }
-
-    fn one_thread(wall_ns: u64, user_ns: u64, system_ns: u64) -> Usage {
-        Usage {
-            wall_ns: Some(wall_ns),
-            user_ns: Some(user_ns),
-            system_ns: Some(system_ns),
-            processes: Some(1),
-            threads: Some(0),
-            ..Usage::default()
-        }
-    }
-
-    fn parts(profile: &Profile) -> Vec<(PartKind, f64)> {
-        let time_spent = spent(profile);
-        let sum: f64 = time_spent.parts.iter().map(Part::seconds).sum();
-        let whole_s = time_spent.whole_s().unwrap_or(sum);
-        assert!((sum / whole_s - 1.0).abs() < 0.01, "{time_spent:?}");
-        time_spent
-            .parts
-            .iter()
-            .map(|part| (part.kind, (part.seconds() * 1e9).round()))
-            .collect()
-    }
-
-    const DISK: PartKind = Blocked {
-        reason: Reason::Disk,
-    };
-
-    #[test]
-    fn few_samples_give_a_range_and_many_a_value() {
-        fn part(kind: PartKind, seconds: f64) -> Part {
-            Part {
-                kind,
-                wall_s: Some(seconds),
-                cpu_s: None,
-                what: Vec::new(),
-            }
-        }
-
-        let range = |samples: u64, kind: PartKind| {
-            let time = Spent {
-                samples: Some(samples),
-                parts: vec![part(kind, 0.5), part(PartKind::PageFaults, 0.5)],
-                ..Spent::default()
-            };
-            time.sampled_s(&time.parts[0])
-        };
-        let [low_s, high_s] = range(10, PartKind::UserMode).unwrap();
-        assert!(0.2 < low_s && low_s < 0.5 && 0.5 < high_s && high_s < 0.8);
-        assert_eq!(range(10_000, PartKind::UserMode), None);
-        assert_eq!(range(10, PartKind::WaitingForCpu), None, "it is measured");
-    }
-
-    #[test]
-    fn one_thread_is_known_by_the_accounting_and_its_calls() {
-        fn calls() -> Vec<CallCount> {
-            vec![call("read", 100, 600, None), call("fsync", 40, 50, None)]
-        }
-
-        let short = of(one_thread(1000, 200, 100), calls());
-        let expected = [
-            (
-                Blocked {
-                    reason: Reason::Other,
-                },
-                600.0,
-            ),
-            (UserOrSystem, 160.0),
-            (Calls, 140.0),
-            (DISK, 50.0),
-            (Rest, 50.0),
-        ];
-        assert_eq!(parts(&short), expected);
-        // No more is on a CPU than is left of the wall time.
-        let full = parts(&of(one_thread(700, 200, 100), calls()));
-        assert_eq!(full.iter().map(|(_, ns)| ns).sum::<f64>(), 700.0);
-        let time_spent = spent(&short);
-        assert!(time_spent.parts[2].what == ["read", "fsync"] && time_spent.parallel_s().is_none());
-        assert_eq!(parts(&of(Usage::default(), calls())), [(Calls, 140.0)]);
-    }
-
-    #[test]
-    fn ticks_divide_what_is_long_enough() {
-        fn several(processes: u64) -> Usage {
-            Usage {
-                processes: Some(processes),
-                ..one_thread(0, 1_200_000_000, 800_000_000)
-            }
-        }
-
-        let of = |processes, ns| of(several(processes), vec![call("read", ns, 0, None)]);
-        let expected = [(UserMode, 1.2e9), (Calls, 5e8), (OtherSystem, 3e8)];
-        assert_eq!(parts(&of(2, 500_000_000)), expected);
-        let expected = [(UserOrSystem, 1.5e9), (Calls, 5e8)];
-        assert_eq!(parts(&of(400, 500_000_000)), expected);
-        // Calls are system time whatever ticks found, and the tracer had no more than there was.
-        let mut beyond = of(2, 1_900_000_000);
-        beyond.tracer.adds_system_time = Some(true);
-        beyond.tracer.added_total_ns = Some(600_000_000);
-        assert_eq!(parts(&beyond), [(Calls, 1.9e9), (Tracer, 1e8)]);
-    }
-
-    /// 1,000 calls in 20 ms of wall time, 5 of them in user mode and 8 in the kernel.
-    #[test]
-    fn stops_are_taken_from_what_is_not_known_and_from_the_kernel() {
-        fn stopped(added_ns: f64) -> Profile {
-            let calls = vec![called("read", 1000)];
-            let mut profile = of(one_thread(20_000_000, 5_000_000, 8_000_000), calls);
-            profile.usage.processes = Some(1);
-            profile.tracer.adds_system_time = Some(false);
-            profile.tracer.added_per_call_ns = Some(added_ns);
-            profile
-        }
-
-        fn long(mut profile: Profile) -> Profile {
-            let usage = &mut profile.usage;
-            for ns in [&mut usage.wall_ns, &mut usage.user_ns, &mut usage.system_ns] {
-                *ns = ns.map(|ns| 100 * ns);
-            }
-            profile
-        }
-
-        let expected = [(All, 13e6), (Rest, 5e6), (Tracer, 2e6)];
-        assert_eq!(parts(&stopped(2000.0)), expected);
-        let mut actual = parts(&long(stopped(200_000.0)));
-        actual.sort_by_key(|(kind, _)| format!("{kind:?}"));
-        let expected = [
-            (AllSystem, 8e8),
-            (Rest, 5e8),
-            (Tracer, 2e8),
-            (UserMode, 5e8),
-        ];
-        assert_eq!(actual, expected);
-        // Nothing is left that could be told from the stops.
-        let hidden = long(stopped(500_000.0));
-        assert_eq!(parts(&hidden), [(Stops, 1.5e9), (UserMode, 5e8)]);
-        let actual = spent(&hidden);
-        assert_eq!(
-            (actual.parts[0].cpu_s, actual.untraced_s(0.0)),
-            (Some(0.8), Some(0.5))
-        );
-    }
-
-    #[test]
-    fn threads_that_run_at_once_share_the_wall_time() {
-        // 400 ns with one thread on a CPU, 200 with two: 800 of CPU time in 600 of wall time.
-        let states = Concurrency {
-            on_cpu_ns: vec![400, 200],
-            waiting_ns: 100,
-            blocked_ns: 300,
-        };
-        let usage = Usage {
-            wall_ns: Some(1010),
-            concurrency: Some(states),
-            ..Usage::default()
-        };
-        let profile = of(usage, vec![call("fsync", 200, 9000, Some(250))]);
-        let expected = [
-            (UserOrSystem, 450.0),
-            (DISK, 250.0),
-            (Calls, 150.0),
-            (WaitingForCpu, 100.0),
-            (BlockedOutside, 50.0),
-            (Rest, 10.0),
-        ];
-        assert_eq!(parts(&profile), expected);
-        let time_spent = spent(&profile);
-        let [cpu_s, parallel_s] = [time_spent.cpu_s, time_spent.parallel_s()].map(Option::unwrap);
-        assert!((cpu_s - 8e-7).abs() < 1e-12 && (parallel_s - 2e-7).abs() < 1e-12);
-    }
-}
+mod tests;

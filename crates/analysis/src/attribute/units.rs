@@ -27,6 +27,7 @@ const ENTRY_BYTES: u64 = 32;
 const DOTS_BYTES: u64 = 48;
 
 impl Per {
+    /// The operation's parameter that a class sets, by its name.
     pub fn parameter(self) -> Option<&'static str> {
         Some(match self {
             Per::Flat => return None,
@@ -38,6 +39,7 @@ impl Per {
         })
     }
 
+    /// The parameter's name and its value in a class; `None` if the cost does not depend on one, or the class lacks it.
     pub fn value_in(self, class: &Class) -> Option<(&'static str, u64)> {
         let value = match self {
             Per::Flat => None,
@@ -123,14 +125,16 @@ impl Unit {
         Unit { less, ..self }
     }
 
-    const fn count(self, count: f64) -> Unit {
+    const fn times(self, count: f64) -> Unit {
         Unit { count, ..self }
     }
 
+    /// The operations that price these calls, the best first.
     pub fn operations(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.operations.split_whitespace()
     }
 
+    /// The operations whose cost is subtracted.
     pub fn less_operations(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.less.split_whitespace()
     }
@@ -142,15 +146,18 @@ impl Unit {
             && !on(self.not_on)
             && (!self.no_path || class.depth == Some(0))
             && self.does.is_none_or(|names| match &class.operation {
-                Some(own) => names.split_whitespace().any(|name| own.starts_with(name)),
+                Some(operation) => names
+                    .split_whitespace()
+                    .any(|name| operation.starts_with(name)),
                 None => names.is_empty(),
             })
             && (self.fails.is_empty() || errno.is_some_and(|errno| has(self.fails, errno)))
     }
 }
 
+/// Whether a list of names, separated by spaces, has this one.
 pub fn has(names: &str, name: &str) -> bool {
-    names.split_whitespace().any(|own| own == name)
+    names.split_whitespace().any(|listed| listed == name)
 }
 
 /// `None` for success, or an errno.
@@ -168,7 +175,7 @@ pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
     if all.is_empty() { vec![(None, 1)] } else { all }
 }
 
-/// The best first; none where no operation resembles it.
+/// The units that price these calls, the best first.
 pub fn units_of<'a>(
     call: &'a str,
     class: &'a Class,

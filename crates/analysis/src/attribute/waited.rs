@@ -29,7 +29,7 @@ pub struct Wait {
 /// The longest first.
 pub fn waited(profile: &Profile) -> Vec<Wait> {
     let alone = profile.usage.has_one_thread();
-    let mut found: BTreeMap<_, Wait> = BTreeMap::new();
+    let mut waits: BTreeMap<_, Wait> = BTreeMap::new();
     for wait in &profile.waits {
         let reason = reason(wait);
         // A device or a timer ends these waits, in the name of whatever it interrupts.
@@ -39,7 +39,7 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
             wait.by.as_deref()
         };
         let on = wait.on.as_deref().and_then(|on| named(on, by.is_some()));
-        let own = found
+        let sum = waits
             .entry((reason, wait.call.as_str(), on.clone(), by))
             .or_insert_with(|| Wait {
                 reason,
@@ -50,12 +50,12 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
                 stalled_s: Some(0.0),
             });
         let stalled_s = wait.stalled_ns.or(alone.then_some(wait.blocked_ns)).map(s);
-        own.blocked_s += s(wait.blocked_ns);
-        own.stalled_s = own.stalled_s.zip(stalled_s).map(|(sum, more)| sum + more);
+        sum.blocked_s += s(wait.blocked_ns);
+        sum.stalled_s = sum.stalled_s.zip(stalled_s).map(|(sum, more)| sum + more);
     }
-    let mut found: Vec<Wait> = found.into_values().collect();
-    found.sort_by(|a, b| b.blocked_s.total_cmp(&a.blocked_s));
-    found
+    let mut waits: Vec<Wait> = waits.into_values().collect();
+    waits.sort_by(|a, b| b.blocked_s.total_cmp(&a.blocked_s));
+    waits
 }
 
 /// `pipe:[7]`: its number says nothing to anybody, nor does its kind to who knows the other end.

@@ -18,6 +18,7 @@ pub struct AreaMean {
     pub rows: usize,
 }
 
+/// The means by area and the mean over all rows, which is the last; empty if no row has a ratio in every column.
 pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
     // A mean of times and of numbers of instructions would be neither.
     let timed = rows.iter().any(|row| !row.is_counted());
@@ -45,13 +46,18 @@ pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaM
         return Vec::new();
     }
     let by_area = grouped(taken.iter().map(|row| (row.area.as_str(), *row)));
-    let of = |area: Option<&str>, rows: &[&ComparedRow]| AreaMean {
+    let areas = by_area
+        .iter()
+        .map(|(area, rows)| area_mean(Some(area), rows, columns));
+    areas.chain([area_mean(None, &taken, columns)]).collect()
+}
+
+fn area_mean(area: Option<&str>, rows: &[&ComparedRow], columns: usize) -> AreaMean {
+    AreaMean {
         area: area.map(str::to_string),
         ratios: (0..columns).map(|column| mean(rows, column)).collect(),
         rows: rows.len(),
-    };
-    let areas = by_area.iter().map(|(area, rows)| of(Some(area), rows));
-    areas.chain([of(None, &taken)]).collect()
+    }
 }
 
 fn mean(rows: &[&ComparedRow], column: usize) -> Option<f64> {

@@ -83,11 +83,13 @@ impl fmt::Display for Budget {
 }
 
 impl Budget {
+    /// Whether the budget limits a single system call, and not a sum.
     pub fn is_of_one_call(&self) -> bool {
         !NO_CALLS.contains(&self.call.as_str())
     }
 
-    /// If every run makes more; `None` too if the tracer did not count the call. Of a section, `column` is by section.
+    /// The excess if every run makes more calls than allowed; `None` too if the tracer did not count the call. For a section, `column` is that
+    /// by section.
     pub fn exceeded(&self, column: &ProfileColumn) -> Option<Exceeded> {
         let is_sum = [TOTAL, ERRORS].contains(&self.call.as_str());
         let section = self.section.as_deref();
@@ -106,15 +108,14 @@ impl Budget {
             (_, ERRORS) => counts.errors,
             _ => counts.calls,
         };
-        let parts = || match section {
-            Some(_) => Vec::new(),
-            None => column.largest(call, self.call == ERRORS),
-        };
         if calls.least > self.most {
             Some(Exceeded {
                 budget: self.clone(),
                 calls,
-                parts: parts(),
+                parts: match section {
+                    Some(_) => Vec::new(),
+                    None => column.largest(call, self.call == ERRORS),
+                },
             })
         } else {
             None
@@ -181,30 +182,28 @@ mod tests {
         }];
         let whole = ProfileColumn::new("x", &profile);
         let by_section = whole.by_section().unwrap();
-        let over = |text: &str| {
+        fn over(text: &str, whole: &ProfileColumn, by_section: &ProfileColumn) -> Vec<String> {
             let Budgets(budgets) = text.parse().unwrap();
-            let column = |budget: &Budget| {
-                if budget.section.is_some() {
-                    &by_section
+            let over = budgets.iter().filter_map(|budget| {
+                let column = if budget.section.is_some() {
+                    by_section
                 } else {
-                    &whole
-                }
-            };
-            let over = budgets
-                .iter()
-                .filter_map(|budget| budget.exceeded(column(budget)));
-            over.map(|over| over.budget.to_string()).collect::<Vec<_>>()
-        };
-        assert!(
-            over("a: b: stat=3, read=0, processes=2, programs=1, total=3, errors=0").is_empty()
-        );
-        assert!(over("processes=4,programs=5,total=3").is_empty());
+                    whole
+                };
+                budget.exceeded(column)
+            });
+            over.map(|over| over.budget.to_string()).collect()
+        }
+
+        let kept = "a: b: stat=3, read=0, processes=2, programs=1, total=3, errors=0";
+        assert!(over(kept, &whole, &by_section).is_empty());
+        assert!(over("processes=4,programs=5,total=3", &whole, &by_section).is_empty());
         assert_eq!(
-            over("a: b: stat=2, processes=1, total=2"),
+            over("a: b: stat=2, processes=1, total=2", &whole, &by_section),
             ["a: b: stat=2", "a: b: processes=1", "a: b: total=2"]
         );
         assert_eq!(
-            over("processes=3,programs=4"),
+            over("processes=3,programs=4", &whole, &by_section),
             ["processes=3", "programs=4"]
         );
         for wrong in ["a: ", "a: b", "a: stat=x", "=3", ""] {

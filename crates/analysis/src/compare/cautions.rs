@@ -37,15 +37,18 @@ pub enum Caution {
         fact: &'static str,
         values: Vec<Option<Known>>,
     },
-    /// What environments of one name have in common by name only: a kernel or an emulator, by column; `None` where a column
-    /// lacks the environment or does not know.
+    /// Environments with the same name in which a fact differs: a kernel or an emulator, by column; `None` where a column
+    /// lacks the environment or the fact is unknown.
     EnvironmentDiffers {
         environment: String,
         fact: &'static str,
         values: Vec<Option<String>>,
     },
-    /// Mitigations that some columns lack, by column; published runs are left out.
-    Mitigations { own: Vec<(usize, Vec<String>)> },
+    /// Mitigations of each column that some other column lacks; published runs are left out.
+    Mitigations {
+        #[serde(rename = "own")]
+        unshared: Vec<(usize, Vec<String>)>,
+    },
     /// Number of rows with a ratio although the kernel entries of one or both are unknown, and the columns that lack
     /// them.
     EntriesUnknown { rows: usize, columns: Vec<usize> },
@@ -68,6 +71,7 @@ pub struct Moved {
     pub user_mode: Option<f64>,
 }
 
+/// All cautions, the most important first.
 pub fn cautions(
     columns: &[Column],
     rows: &[ComparedRow],
@@ -75,23 +79,23 @@ pub fn cautions(
     reference: &[Verdict],
 ) -> Vec<Caution> {
     let infos: Vec<&ColumnInfo> = columns.iter().map(|column| &column.info).collect();
-    let mut found = Vec::new();
-    found.extend(same_run(&infos));
-    found.extend(mixed(&infos));
-    found.extend(incomplete(&infos));
-    found.extend(taxes(&infos));
-    found.extend(reference_moved(columns, baseline, reference));
-    found.extend(facts(&infos));
-    found.extend(environments(&infos));
-    found.extend(mitigations(&infos));
-    found.extend(unproven(infos.len(), rows, baseline));
-    found.extend(other_code(rows));
-    found.extend(other_unit(rows));
-    found
+    let mut cautions = Vec::new();
+    cautions.extend(same_run(&infos));
+    cautions.extend(mixed(&infos));
+    cautions.extend(incomplete(&infos));
+    cautions.extend(taxes(&infos));
+    cautions.extend(reference_moved(columns, baseline, reference));
+    cautions.extend(facts(&infos));
+    cautions.extend(environments(&infos));
+    cautions.extend(mitigations(&infos));
+    cautions.extend(unproven(infos.len(), rows, baseline));
+    cautions.extend(other_code(rows));
+    cautions.extend(other_unit(rows));
+    cautions
 }
 
-fn some<T>(found: Vec<T>) -> Option<Vec<T>> {
-    (!found.is_empty()).then_some(found)
+fn unless_empty<T>(values: Vec<T>) -> Option<Vec<T>> {
+    (!values.is_empty()).then_some(values)
 }
 
 fn same_run(infos: &[&ColumnInfo]) -> Option<Caution> {
@@ -107,7 +111,7 @@ fn same_run(infos: &[&ColumnInfo]) -> Option<Caution> {
                 .push(column);
         }
     }
-    let mut copies = some(
+    let mut copies = unless_empty(
         runs.into_values()
             .filter(|columns| columns.len() > 1)
             .collect(),
@@ -118,15 +122,15 @@ fn same_run(infos: &[&ColumnInfo]) -> Option<Caution> {
 }
 
 fn mixed(infos: &[&ColumnInfo]) -> Option<Caution> {
-    let own = infos.iter().enumerate();
-    let own = own.map(|(column, info)| (column, info.mixed.clone()));
-    let columns = some(own.filter(|(_, facts)| !facts.is_empty()).collect())?;
+    let numbered = infos.iter().enumerate();
+    let mixed = numbered.map(|(column, info)| (column, info.mixed.clone()));
+    let columns = unless_empty(mixed.filter(|(_, facts)| !facts.is_empty()).collect())?;
     Some(Caution::MixedSide { columns })
 }
 
 fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
     let columns = (0..infos.len()).filter(|column| !infos[*column].complete);
-    some(columns.collect()).map(|columns| Caution::Incomplete { columns })
+    unless_empty(columns.collect()).map(|columns| Caution::Incomplete { columns })
 }
 
 fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {
@@ -134,14 +138,12 @@ fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {
         .iter()
         .map(|info| info.host.taxes.iter().map(|tax| tax.kind.clone()).collect())
         .collect();
-    let differ = kinds.iter().any(|own| *own != kinds[0]);
+    let differ = kinds.iter().any(|set| *set != kinds[0]);
     differ.then_some(Caution::TaxesDiffer { kinds })
 }
 
 fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -> Option<Caution> {
     let base = columns.get(baseline)?;
-    let user_mode =
-        |column: usize| Some(columns[column].spin()?.cost_ns()? / base.spin()?.cost_ns()?);
     let moved = reference
         .iter()
         .enumerate()
@@ -149,18 +151,22 @@ fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -
             Verdict::Ratio(ratio) if ratio.mark.is_change() => Some(Moved {
                 column,
                 ratio: *ratio,
-                user_mode: user_mode(column),
+                user_mode: user_mode_ratio(&columns[column], base),
             }),
             _ => None,
         });
-    some(moved.collect()).map(|moved| Caution::ReferenceMoved { moved })
+    unless_empty(moved.collect()).map(|moved| Caution::ReferenceMoved { moved })
+}
+
+fn user_mode_ratio(column: &Column, base: &Column) -> Option<f64> {
+    Some(column.spin()?.cost_ns()? / base.spin()?.cost_ns()?)
 }
 
 /// A fact that an article leaves out is not a difference.
 fn facts(infos: &[&ColumnInfo]) -> Vec<Caution> {
-    let mut found = Vec::new();
-    for (fact, of) in CONDITIONS {
-        let values: Vec<Option<Known>> = infos.iter().map(|info| of(info)).collect();
+    let mut cautions = Vec::new();
+    for (fact, value_in) in CONDITIONS {
+        let values: Vec<Option<Known>> = infos.iter().map(|info| value_in(info)).collect();
         let Some(first) = values.iter().flatten().next() else {
             continue;
         };
@@ -170,10 +176,10 @@ fn facts(infos: &[&ColumnInfo]) -> Vec<Caution> {
             .zip(&values)
             .any(|(info, value)| value.is_none() && info.is_measured());
         if differ || unknown_here {
-            found.push(Caution::FactDiffers { fact, values });
+            cautions.push(Caution::FactDiffers { fact, values });
         }
     }
-    found
+    cautions
 }
 
 type EnvironmentFact = (&'static str, fn(&EnvironmentFacts) -> Option<String>);
@@ -188,21 +194,21 @@ fn environments(infos: &[&ColumnInfo]) -> Vec<Caution> {
         .iter()
         .flat_map(|info| info.environments.iter().map(|facts| &facts.name))
         .collect();
-    let mut found = Vec::new();
+    let mut cautions = Vec::new();
     for name in names {
-        for (fact, of) in ENVIRONMENT_FACTS {
+        for (fact, value_in) in ENVIRONMENT_FACTS {
             let values: Vec<Option<String>> = infos
                 .iter()
                 .map(|info| {
                     info.environments
                         .iter()
-                        .find(|own| own.name == *name)
-                        .and_then(of)
+                        .find(|facts| facts.name == *name)
+                        .and_then(value_in)
                 })
                 .collect();
             let known: BTreeSet<&String> = values.iter().flatten().collect();
             if known.len() > 1 {
-                found.push(Caution::EnvironmentDiffers {
+                cautions.push(Caution::EnvironmentDiffers {
                     environment: name.clone(),
                     fact,
                     values,
@@ -210,26 +216,28 @@ fn environments(infos: &[&ColumnInfo]) -> Vec<Caution> {
             }
         }
     }
-    found
+    cautions
 }
 
 fn mitigations(infos: &[&ColumnInfo]) -> Option<Caution> {
-    let told = infos.iter().enumerate();
-    let told: Vec<(usize, BTreeSet<&String>)> = told
+    let measured = infos.iter().enumerate();
+    let measured: Vec<(usize, BTreeSet<&String>)> = measured
         .filter(|(_, info)| info.is_measured())
         .map(|(column, info)| (column, info.host.mitigations.iter().collect()))
         .collect();
-    let own: Vec<(usize, Vec<String>)> = told
+    let unshared: Vec<(usize, Vec<String>)> = measured
         .iter()
-        .map(|(column, own)| {
-            let own = own
+        .map(|(column, mitigations)| {
+            let lacking = mitigations
                 .iter()
-                .filter(|one| !told.iter().all(|(_, told)| told.contains(*one)));
-            (*column, own.map(ToString::to_string).collect())
+                .filter(|one| !measured.iter().all(|(_, others)| others.contains(*one)));
+            (*column, lacking.map(ToString::to_string).collect())
         })
         .collect();
-    let differ = own.iter().any(|(_, own)| !own.is_empty());
-    differ.then_some(Caution::Mitigations { own })
+    let differ = unshared
+        .iter()
+        .any(|(_, mitigations)| !mitigations.is_empty());
+    differ.then_some(Caution::Mitigations { unshared })
 }
 
 fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Option<Caution> {
@@ -271,14 +279,14 @@ fn other_code(rows: &[ComparedRow]) -> Option<Caution> {
         .iter()
         .filter(|row| row.other_code)
         .map(|row| row.key.title.clone());
-    some(titles.collect()).map(|titles| Caution::OtherCode { titles })
+    unless_empty(titles.collect()).map(|titles| Caution::OtherCode { titles })
 }
 
 fn other_unit(rows: &[ComparedRow]) -> Option<Caution> {
     let mixed = rows
         .iter()
         .filter(|row| row.verdicts.contains(&Verdict::OtherUnit));
-    some(
+    unless_empty(
         mixed
             .map(|row| format!("{} ({})", row.key, row.key.environment))
             .collect(),

@@ -60,22 +60,18 @@ pub struct ColumnInfo {
 }
 
 impl Column {
+    /// Condenses a run, and computes its costs, which takes most of the time.
     pub fn new(label: &str, run: &Run) -> Column {
-        Column::of(label, run, &summary::summarize(run))
+        Column::from_summary(label, run, &summary::summarize(run))
     }
 
-    pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
+    /// The same with costs that are known already.
+    pub fn from_summary(label: &str, run: &Run, summary: &Summary) -> Column {
         let mut shown: HashMap<&Case, &Row> = HashMap::new();
         for row in summary.rows.iter().chain(&summary.baselines) {
             shown.entry(&row.case).or_insert(row);
         }
         let panels: Vec<Panel> = run.runs().map(Panel::new).collect();
-        let launches = |index: usize| -> Vec<Option<Launches>> {
-            run.runs()
-                .zip(&panels)
-                .map(|(one, panel)| launches(one.records.get(index)?, panel))
-                .collect()
-        };
         let (asked, others): (Vec<_>, Vec<_>) = run
             .records
             .iter()
@@ -84,7 +80,13 @@ impl Column {
         let rows = asked
             .into_iter()
             .chain(others)
-            .filter_map(|(i, record)| Some(Cell::of(record, shown.get(&record.case)?, launches(i))))
+            .filter_map(|(index, record)| {
+                let runs = run.runs().zip(&panels);
+                let launches = runs
+                    .map(|(one, panel)| launches(one.records.get(index)?, panel))
+                    .collect();
+                Some(Cell::new(record, shown.get(&record.case)?, launches))
+            })
             .collect();
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
         let panel = panels.into_iter().map(|panel| panel.costs_ns).collect();
@@ -98,10 +100,12 @@ impl Column {
         }
     }
 
+    /// The reference system call, natively if it was measured there.
     pub fn reference(&self) -> Option<&Cell> {
         self.operation(REFERENCE)
     }
 
+    /// The loop in user mode, natively if it was measured there.
     pub fn spin(&self) -> Option<&Cell> {
         self.operation(SPIN)
     }

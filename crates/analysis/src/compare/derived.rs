@@ -60,7 +60,7 @@ pub fn beside(columns: &[Column], selection: &Selection, apart: bool) -> Vec<Com
         fill_in(&mut rows, columns, derived, &study.view);
     }
     let mut rows: Vec<ComparedDerived> = rows.rows.into_values().collect();
-    rows.retain(|row| selection.takes_derived(&row.name, &row.of));
+    rows.retain(|row| selection.takes_derived(&row.name, &row.pair));
     rows
 }
 
@@ -79,11 +79,11 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
             .filter(|row| row.asked && row.case.label() == derived.name);
         for (record, figure) in records.filter_map(|row| Some((row, row.cost()?))) {
             let made = DerivedRow {
-                key: DerivedKey::of(derived, &record.case, Unit::Nanoseconds),
+                key: DerivedKey::new(derived, &record.case, Unit::Nanoseconds),
                 value: Ok(figure.value()),
                 verdict: None,
                 entries: None,
-                scale: study.scale(&derived.of[0]).cloned(),
+                scale: study.scale(&derived.pair[0]).cloned(),
             };
             rows.place(index, &made);
         }

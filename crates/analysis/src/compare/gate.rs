@@ -45,13 +45,13 @@ pub struct GatedRow {
     /// Which column.
     pub column: usize,
     #[serde(flatten)]
-    pub found: Found,
+    pub verdict: GateVerdict,
 }
 
 /// The verdict of a gate, with its reason.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "gate", rename_all = "snake_case")]
-pub enum Found {
+pub enum GateVerdict {
     /// Certainly within the limit, with no more entries.
     Passed,
     /// The limit lies within the interval: it passes, as the growth is not certain.
@@ -85,12 +85,8 @@ pub enum NotJudged {
 }
 
 impl Gate {
+    /// Judges each row in each column but the baseline's.
     pub fn judge(&self, rows: &[ComparedRow], baseline: usize) -> Gated {
-        let found = |row: &ComparedRow, column: usize| {
-            let cell = |column: usize| row.cells[column].as_deref();
-            let work = both(cell(column), cell(baseline)).map(|(own, base)| work(own, base));
-            self.found(work, ratio(&row.verdicts[column]))
-        };
         Gated {
             limit: self.limit,
             entries: self.entries,
@@ -102,7 +98,7 @@ impl Gate {
                         .map(|column| GatedRow {
                             key: row.key.clone(),
                             column,
-                            found: found(row, column),
+                            verdict: self.row_verdict(row, column, baseline),
                         })
                         .collect()
                 })
@@ -110,19 +106,25 @@ impl Gate {
         }
     }
 
-    fn found(&self, work: Option<Work>, ratio: Result<&Ratio, NotJudged>) -> Found {
+    fn row_verdict(&self, row: &ComparedRow, column: usize, baseline: usize) -> GateVerdict {
+        let [cell, base] = [column, baseline].map(|column| row.cells[column].as_deref());
+        let work = both(cell, base).map(|(cell, base)| work(cell, base));
+        self.verdict(work, ratio(&row.verdicts[column]))
+    }
+
+    fn verdict(&self, work: Option<Work>, ratio: Result<&Ratio, NotJudged>) -> GateVerdict {
         match work {
-            None => Found::NotJudged {
+            None => GateVerdict::NotJudged {
                 reason: NotJudged::Missing,
             },
             Some(Work::Different(difference)) => match self.other_work(difference) {
                 // Within one run, there is a ratio all the same.
-                Found::NotJudged { .. } if ratio.is_ok() => self.by_cost(ratio),
+                GateVerdict::NotJudged { .. } if ratio.is_ok() => self.by_cost(ratio),
                 findings => findings,
             },
             Some(Work::Unknown) if self.entries.is_some() => match self.by_cost(ratio) {
-                grown @ Found::Grown { .. } => grown,
-                _ => Found::NotJudged {
+                grown @ GateVerdict::Grown { .. } => grown,
+                _ => GateVerdict::NotJudged {
                     reason: NotJudged::EntriesUnknown,
                 },
             },
@@ -130,43 +132,43 @@ impl Gate {
         }
     }
 
-    fn other_work(&self, difference: Difference) -> Found {
-        let (own, base) = (difference.own.total(), difference.base.total());
+    fn other_work(&self, difference: Difference) -> GateVerdict {
+        let (total, base) = (difference.entries.total(), difference.base.total());
         let fails = match (self.entries, self.limit) {
             (Some(EntriesRule::Any), _) => true,
-            (Some(EntriesRule::More), _) => own > base + EQUAL,
-            (None, limit) => own > base * (1.0 + limit.unwrap_or(0.0)) + EQUAL,
+            (Some(EntriesRule::More), _) => total > base + EQUAL,
+            (None, limit) => total > base * (1.0 + limit.unwrap_or(0.0)) + EQUAL,
         };
         match (fails, self.limit) {
-            (true, _) => Found::Entries(difference),
-            (false, None) => Found::Passed,
-            (false, Some(_)) => Found::NotJudged {
+            (true, _) => GateVerdict::Entries(difference),
+            (false, None) => GateVerdict::Passed,
+            (false, Some(_)) => GateVerdict::NotJudged {
                 reason: NotJudged::OtherWork,
             },
         }
     }
 
-    fn by_cost(&self, ratio: Result<&Ratio, NotJudged>) -> Found {
+    fn by_cost(&self, ratio: Result<&Ratio, NotJudged>) -> GateVerdict {
         let (limit, ratio) = match (self.limit, ratio) {
-            (None, _) => return Found::Passed,
-            (Some(_), Err(reason)) => return Found::NotJudged { reason },
+            (None, _) => return GateVerdict::Passed,
+            (Some(_), Err(reason)) => return GateVerdict::NotJudged { reason },
             (Some(limit), Ok(ratio)) => (1.0 + limit, ratio),
         };
         match *ratio {
             Ratio {
                 ratio, low, high, ..
-            } if low > limit => Found::Grown { ratio, low, high },
-            Ratio { high, .. } if high <= limit => Found::Passed,
+            } if low > limit => GateVerdict::Grown { ratio, low, high },
+            Ratio { high, .. } if high <= limit => GateVerdict::Passed,
             Ratio {
                 ratio, low, high, ..
-            } => Found::Unclear { ratio, low, high },
+            } => GateVerdict::Unclear { ratio, low, high },
         }
     }
 }
 
 fn both<'a>(cell: Option<&'a Cell>, base: Option<&'a Cell>) -> Option<(&'a Cell, &'a Cell)> {
     cell.zip(base)
-        .filter(|(own, base)| own.figure.is_ok() && base.figure.is_ok())
+        .filter(|(cell, base)| cell.figure.is_ok() && base.figure.is_ok())
 }
 
 fn ratio(verdict: &Verdict) -> Result<&Ratio, NotJudged> {
@@ -187,7 +189,7 @@ mod tests {
     use model::fixtures::{entering, record};
 
     /// What the gate says of an operation that took 100 us before.
-    fn of(gate: Gate, ns: u64) -> Found {
+    fn verdict_on(gate: Gate, ns: u64) -> GateVerdict {
         fn side(ns: u64) -> Vec<model::Record> {
             let reference = record("id.getppid", 100_000);
             vec![entering("file.stat", ns, &[("stat", 1.0)]), reference]
@@ -195,7 +197,7 @@ mod tests {
 
         let mut comparison = compared(side(100_000), side(ns));
         comparison.gate(&gate);
-        comparison.gate.unwrap().rows[0].found.clone()
+        comparison.gate.unwrap().rows[0].verdict.clone()
     }
 
     const LIMIT: Gate = Gate {
@@ -209,16 +211,19 @@ mod tests {
 
     #[test]
     fn a_limit_may_lie_within_the_interval() {
-        let findings = of(LIMIT, 130_000);
-        assert!(matches!(findings, Found::Grown { low, .. } if low > 1.1));
-        assert!(matches!(of(LIMIT, 110_500), Found::Unclear { .. }));
-        assert_eq!(of(MORE, 130_000), Found::Passed);
+        let findings = verdict_on(LIMIT, 130_000);
+        assert!(matches!(findings, GateVerdict::Grown { low, .. } if low > 1.1));
+        assert!(matches!(
+            verdict_on(LIMIT, 110_500),
+            GateVerdict::Unclear { .. }
+        ));
+        assert_eq!(verdict_on(MORE, 130_000), GateVerdict::Passed);
     }
 
     #[test]
     fn what_is_not_known_is_not_judged() {
-        fn not_judged(reason: NotJudged) -> Found {
-            Found::NotJudged { reason }
+        fn not_judged(reason: NotJudged) -> GateVerdict {
+            GateVerdict::NotJudged { reason }
         }
 
         let ratio_of = RatioOf::Instructions { difference: 0.0 };
@@ -226,12 +231,15 @@ mod tests {
             ratio: 1.0,
             low: 0.99,
             high: 1.01,
-            of: ratio_of,
+            kind: ratio_of,
             mark: Mark::Equal,
         };
-        let unknown = |gate: Gate| gate.found(Some(Work::Unknown), Ok(&same));
-        assert_eq!(unknown(LIMIT), Found::Passed);
+        let unknown = |gate: Gate| gate.verdict(Some(Work::Unknown), Ok(&same));
+        assert_eq!(unknown(LIMIT), GateVerdict::Passed);
         assert_eq!(unknown(MORE), not_judged(NotJudged::EntriesUnknown));
-        assert_eq!(MORE.found(None, Ok(&same)), not_judged(NotJudged::Missing));
+        assert_eq!(
+            MORE.verdict(None, Ok(&same)),
+            not_judged(NotJudged::Missing)
+        );
     }
 }

@@ -54,7 +54,11 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
     let first = &columns.first()?.info;
     let mixed = CONDITIONS
         .iter()
-        .filter(|(_, of)| columns.iter().any(|c| (*of)(&c.info) != (*of)(first)))
+        .filter(|(_, value_in)| {
+            columns
+                .iter()
+                .any(|c| (*value_in)(&c.info) != (*value_in)(first))
+        })
         .map(|(fact, _)| *fact)
         .collect();
     let mut warnings = Vec::new();
@@ -84,7 +88,7 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
 fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
     let mut runs: Vec<Option<Launches>> = Vec::new();
     for (index, count) in counts.iter().enumerate() {
-        match files.iter().find(|(own, _)| *own == index) {
+        match files.iter().find(|(file, _)| *file == index) {
             Some((_, row)) => runs.extend(row.runs.clone()),
             None => runs.resize(runs.len() + count, None),
         }
@@ -191,11 +195,11 @@ mod tests {
     #[test]
     fn other_work_within_a_side_has_no_cost() {
         fn beside_stat(other: &[(&str, f64)]) -> Cell {
-            let group = Column::group("x", vec![of(&[("stat", 1.0)]), of(other)]);
+            let group = Column::group("x", vec![column_with(&[("stat", 1.0)]), column_with(other)]);
             group.unwrap().rows.swap_remove(0)
         }
 
-        fn of(entries: &[(&str, f64)]) -> Column {
+        fn column_with(entries: &[(&str, f64)]) -> Column {
             column("", vec![entering("file.stat", 100, entries)])
         }
 

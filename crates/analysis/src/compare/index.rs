@@ -51,6 +51,7 @@ impl Bucket {
 }
 
 impl Index {
+    /// An empty index; `apart` if columns have different environments, which are then left out of the names.
     pub fn new(apart: bool) -> Index {
         Index {
             names: HashMap::new(),
@@ -76,6 +77,7 @@ impl Index {
         self.buckets.entry((name, part)).or_default().rows.push(row);
     }
 
+    /// Adds a row with its case and its parameters.
     pub fn add(&mut self, row: usize, case: &Case, params: &Params) {
         let name = self.name(case);
         self.put(row, name, Part::Name);
@@ -83,6 +85,7 @@ impl Index {
         values(params).for_each(|part| self.put(row, name, part));
     }
 
+    /// Adds parameters that another column's record has added to the row's.
     pub fn extend(&mut self, row: usize, case: &Case, old: &Params, params: &Params) {
         let name = self.name(case);
         self.put(row, name, Part::Exact(params.clone()));

@@ -43,14 +43,14 @@ fn judge_column(
         let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else {
             continue;
         };
-        let (verdict, found) = verdict(cell, base, sides, yardstick, margin);
-        indices.extend(found.is_some().then_some(index));
-        ratios.extend(found);
+        let (verdict, ratio) = verdict(cell, base, sides, yardstick, margin);
+        indices.extend(ratio.is_some().then_some(index));
+        ratios.extend(ratio);
         row.verdicts[column] = verdict;
     }
-    for (index, found) in indices.into_iter().zip(marks(&ratios, margin)) {
+    for (index, mark) in indices.into_iter().zip(marks(&ratios, margin)) {
         if let Verdict::Ratio(ratio) = &mut rows[index].verdicts[column] {
-            ratio.mark = found;
+            ratio.mark = mark;
         }
     }
 }
@@ -67,25 +67,25 @@ fn verdict(
         quantity.unit == Unit::Instructions || Nanos(quantity.value).is_cost()
     }
 
-    let (Some(own), Some(other)) = (cell.quantity(), base.quantity()) else {
+    let (Some(figure), Some(base_figure)) = (cell.quantity(), base.quantity()) else {
         return (Verdict::Missing, None);
     };
-    if own.unit != other.unit {
+    if figure.unit != base_figure.unit {
         return (Verdict::OtherUnit, None);
     }
-    if !(divisible(own) && divisible(other)) {
+    if !(divisible(figure) && divisible(base_figure)) {
         return (Verdict::Missing, None);
     }
     if let Work::Different(difference) = work(cell, base) {
         return (Verdict::DifferentWork(difference), None);
     }
-    if own.unit == Unit::Instructions {
+    if figure.unit == Unit::Instructions {
         return (
-            exact(own, other, margin).map_or(Verdict::Missing, Verdict::Ratio),
+            exact(figure, base_figure, margin).map_or(Verdict::Missing, Verdict::Ratio),
             None,
         );
     }
-    let ratio = own.value / other.value;
+    let ratio = figure.value / base_figure.value;
     let relative = yardstick.map(|yardstick| ratio / yardstick);
     if cell.depends_on_history || base.depends_on_history {
         return (Verdict::DependsOnHistory { ratio, relative }, None);
@@ -94,23 +94,23 @@ fn verdict(
         return (Verdict::Traced { ratio, relative }, None);
     }
     match sides.compared(cell, base) {
-        Some(found) => (
+        Some(between) => (
             Verdict::Ratio(unmarked(
-                &found,
+                &between,
                 RatioOf::Time {
                     as_measured: ratio,
                     relative,
                 },
             )),
-            Some(found),
+            Some(between),
         ),
         None => (Verdict::OneFigure { ratio, relative }, None),
     }
 }
 
 /// The ratio of two counts with that of any two repeats; `None` if there is nothing to divide by.
-fn exact(own: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
-    let ((own_low, own_high), (base_low, base_high)) = own.low_high.zip(base.low_high)?;
+fn exact(count: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
+    let ((own_low, own_high), (base_low, base_high)) = count.low_high.zip(base.low_high)?;
     if base_low <= 0.0 || own_low <= 0.0 {
         return None;
     }
@@ -122,28 +122,28 @@ fn exact(own: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
         _ if low >= least && high <= most => Mark::Equal,
         _ => Mark::NotKnown,
     };
-    let of = RatioOf::Instructions {
-        difference: own.value - base.value,
+    let kind = RatioOf::Instructions {
+        difference: count.value - base.value,
     };
     Some(Ratio {
-        ratio: own.value / base.value,
+        ratio: count.value / base.value,
         low,
         high,
-        of,
+        kind,
         mark,
     })
 }
 
-fn marks(found: &[BetweenRuns], margin: f64) -> Vec<Mark> {
-    findings(found, margin)
+fn marks(ratios: &[BetweenRuns], margin: f64) -> Vec<Mark> {
+    findings(ratios, margin)
         .into_iter()
         .map(Mark::from)
         .collect()
 }
 
 impl From<Finding> for Mark {
-    fn from(found: Finding) -> Mark {
-        match found {
+    fn from(finding: Finding) -> Mark {
+        match finding {
             Finding::Less => Mark::Faster,
             Finding::More => Mark::Slower,
             Finding::Equal => Mark::Equal,
@@ -152,13 +152,13 @@ impl From<Finding> for Mark {
     }
 }
 
-pub(super) fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
-    let (low, high) = found.low_high();
+pub(super) fn unmarked(ratio: &BetweenRuns, kind: RatioOf) -> Ratio {
+    let (low, high) = ratio.low_high();
     Ratio {
-        ratio: found.ratio(),
+        ratio: ratio.ratio(),
         low,
         high,
-        of,
+        kind,
         mark: Mark::NotKnown,
     }
 }
@@ -183,36 +183,33 @@ pub fn reference(
     baseline: usize,
     margin: f64,
 ) -> Vec<Verdict> {
-    let judged = |index: usize| {
-        let (Some(own), Some(base)) = (columns[index].reference(), columns[baseline].reference())
-        else {
-            return Verdict::Missing;
-        };
-        let found = sides[index].as_measured(&own.runs, &base.runs);
-        match (found, own.cost_ns(), base.cost_ns()) {
-            (Some(found), ..) => {
-                let of = RatioOf::time(found.ratio());
-                Verdict::Ratio(Ratio {
-                    mark: marks(&[found], margin)[0],
-                    ..unmarked(&found, of)
-                })
-            }
-            (None, Some(own), Some(base)) => Verdict::OneFigure {
-                ratio: own / base,
-                relative: None,
-            },
-            _ => Verdict::Missing,
-        }
-    };
     let all = 0..columns.len();
     all.map(|index| {
         if index == baseline {
             Verdict::Baseline
         } else {
-            judged(index)
+            judged_reference(&sides[index], &columns[index], &columns[baseline], margin)
         }
     })
     .collect()
+}
+
+fn judged_reference(sides: &Sides, column: &Column, base: &Column, margin: f64) -> Verdict {
+    let (Some(cell), Some(base)) = (column.reference(), base.reference()) else {
+        return Verdict::Missing;
+    };
+    let between = sides.as_measured(&cell.runs, &base.runs);
+    match (between, cell.cost_ns(), base.cost_ns()) {
+        (Some(between), ..) => Verdict::Ratio(Ratio {
+            mark: marks(&[between], margin)[0],
+            ..unmarked(&between, RatioOf::time(between.ratio()))
+        }),
+        (None, Some(ns), Some(base_ns)) => Verdict::OneFigure {
+            ratio: ns / base_ns,
+            relative: None,
+        },
+        _ => Verdict::Missing,
+    }
 }
 
 /// What happens to a row if only differences are shown; with several columns, the greatest value counts.
@@ -223,6 +220,7 @@ pub enum RowVisibility {
     Shown,
 }
 
+/// Whether a row is shown if only differences are; `margin` as a share.
 pub fn visibility(row: &ComparedRow, margin: f64) -> RowVisibility {
     row.verdicts
         .iter()
@@ -309,13 +307,18 @@ mod tests {
 
     #[test]
     fn many_rows_need_more_evidence_for_each() {
-        let rows = |count: usize, changed: usize, ns: u64| {
+        fn changing(count: usize, changed: usize, ns: u64) -> Vec<Record> {
             rows(count, |i| if i < changed { ns } else { 100_000 })
-        };
-        let marked = |count: usize, changed: usize| {
-            compared(rows(count, 0, 100_000), rows(count, changed, 109_000)).rows[0].verdicts[1]
-                .mark()
-        };
+        }
+
+        fn marked(count: usize, changed: usize) -> Option<Mark> {
+            let (old, new) = (
+                changing(count, 0, 100_000),
+                changing(count, changed, 109_000),
+            );
+            compared(old, new).rows[0].verdicts[1].mark()
+        }
+
         let slower = Some(Mark::Slower);
         assert_eq!(
             [marked(1, 1), marked(100, 1), marked(100, 100)],
@@ -325,15 +328,14 @@ mod tests {
 
     #[test]
     fn what_is_said_of_a_file_does_not_depend_on_the_others() {
-        let rows = |ns: u64| rows(8, |_| ns);
-        let marked = |others: usize| {
-            let mut columns = vec![column("old", rows(100_000)), column("new", rows(108_000))];
-            columns.extend((0..others).map(|i| column(&format!("same{i}"), rows(100_000))));
+        fn marked(others: usize) -> Vec<Verdict> {
+            let [old, new] = [100_000, 108_000].map(|ns| rows(8, |_| ns));
+            let mut columns = vec![column("old", old.clone()), column("new", new)];
+            columns.extend((0..others).map(|i| column(&format!("same{i}"), old.clone())));
             let rows = compare(&columns, &Options::default()).rows;
-            rows.iter()
-                .map(|row| row.verdicts[1].clone())
-                .collect::<Vec<_>>()
-        };
+            rows.iter().map(|row| row.verdicts[1].clone()).collect()
+        }
+
         assert_eq!(marked(0)[0].mark(), Some(Mark::Slower));
         assert_eq!(marked(0), marked(30));
     }

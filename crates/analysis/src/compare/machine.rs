@@ -47,44 +47,39 @@ struct Yardstick {
 }
 
 impl<'a> Sides<'a> {
-    /// `elsewhere`: of different environments, whose panels differ by more than the machine's speed.
-    pub fn of(own: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
+    /// The baseline is `base`. With `elsewhere`, the columns are of different environments, whose panels differ by more than the machine's
+    /// speed.
+    pub fn new(column: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
         let unknown = Sides {
-            columns: [own, base],
+            columns: [column, base],
             kernel: None,
             user: None,
             change: None,
         };
-        if elsewhere || !same_machine(own, base) {
+        if elsewhere || !same_machine(column, base) {
             return unknown;
         }
-        let Some(all) = shifts(own, base, &PANEL, FEWEST_MEMBERS) else {
+        let Some(all) = shifts(column, base, &PANEL, FEWEST_MEMBERS) else {
             return unknown;
         };
-        let change = change(own, base, &all);
-        let yardstick = |operations, fewest| {
-            let shifts = shifts(own, base, operations, fewest)?;
-            let moved_ln = change?.ratio.ln();
-            let control = control(own, base, moved_ln)?;
-            Some(Yardstick { shifts, control })
-        };
+        let change = change(column, base, &all);
         let kernel = &PANEL[PANEL_IN_USER_MODE..];
         let is_relative = change.is_some_and(|change| change.rows_are_relative);
         Sides {
             kernel: if is_relative {
-                yardstick(kernel, FEWEST_MEMBERS)
+                yardstick(column, base, change, kernel, FEWEST_MEMBERS)
             } else {
                 None
             },
-            user: yardstick(&[SPIN], 1),
+            user: yardstick(column, base, change, &[SPIN], 1),
             change,
             ..unknown
         }
     }
 
-    /// Relative to the machine as a whole where that is known.
-    pub fn compared(&self, own: &Cell, base: &Cell) -> Option<BetweenRuns> {
-        let mut runs = own.runs.iter().chain(&base.runs).flatten();
+    /// The ratio of two cells, relative to the machine as a whole if its speed is known.
+    pub fn compared(&self, cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
+        let mut runs = cell.runs.iter().chain(&base.runs).flatten();
         let yardstick = if runs.all(|run| run.in_user_mode) {
             &self.user
         } else {
@@ -92,20 +87,21 @@ impl<'a> Sides<'a> {
         };
         let Some(Yardstick { shifts, control }) = yardstick.as_ref().filter(|yardstick| {
             let [own_shifts, base_shifts] = &yardstick.shifts;
-            (own_shifts.len(), base_shifts.len()) == (own.runs.len(), base.runs.len())
+            (own_shifts.len(), base_shifts.len()) == (cell.runs.len(), base.runs.len())
         }) else {
-            return self.as_measured(&own.runs, &base.runs);
+            return self.as_measured(&cell.runs, &base.runs);
         };
         let member = PANEL
             .iter()
-            .position(|operation| own.case.is_plain(operation));
-        let (new, old) = (case(&own.runs, &shifts[0])?, case(&base.runs, &shifts[1])?);
+            .position(|operation| cell.case.is_plain(operation));
+        let (new, old) = (case(&cell.runs, &shifts[0])?, case(&base.runs, &shifts[1])?);
         Some(control.compared(&new, &old, member))
     }
 
+    /// The ratio of the runs of two cells as they were measured, with the uncertainty of the machine's speed.
     pub fn as_measured(
         &self,
-        own: &[Option<Launches>],
+        runs: &[Option<Launches>],
         base: &[Option<Launches>],
     ) -> Option<BetweenRuns> {
         fn both(column: &Column, runs: &[Option<Launches>]) -> Option<[Side; 2]> {
@@ -117,11 +113,23 @@ impl<'a> Sides<'a> {
         }
 
         let [own_column, base_column] = self.columns;
-        Some(BetweenRuns::of(
-            &both(own_column, own)?,
+        Some(BetweenRuns::from_sides(
+            &both(own_column, runs)?,
             &both(base_column, base)?,
         ))
     }
+}
+
+fn yardstick(
+    column: &Column,
+    base: &Column,
+    change: Option<MachineChange>,
+    operations: &[&str],
+    fewest: usize,
+) -> Option<Yardstick> {
+    let shifts = shifts(column, base, operations, fewest)?;
+    let control = control(column, base, change?.ratio.ln())?;
+    Some(Yardstick { shifts, control })
 }
 
 /// Empty if that is unknown.
@@ -148,14 +156,14 @@ fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
 }
 
 /// The members in the kernel, which nearly all rows are judged by; `None` without them.
-fn control(own: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
+fn control(column: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
     let operations = &PANEL[PANEL_IN_USER_MODE..];
-    let [own_shifts, base_shifts] = shifts(own, base, operations, FEWEST_MEMBERS)?;
+    let [own_shifts, base_shifts] = shifts(column, base, operations, FEWEST_MEMBERS)?;
     let members = operations
         .iter()
         .enumerate()
         .filter_map(|(number, operation)| {
-            let (new, old) = (own.operation(operation)?, base.operation(operation)?);
+            let (new, old) = (column.operation(operation)?, base.operation(operation)?);
             let sides = (
                 case(&new.runs, &own_shifts)?,
                 case(&old.runs, &base_shifts)?,
@@ -165,33 +173,35 @@ fn control(own: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
     Some(Control::new(members, moved_ln))
 }
 
-fn same_machine(own: &Column, base: &Column) -> bool {
+fn same_machine(column: &Column, base: &Column) -> bool {
     fn facts(host: &'_ model::Host) -> [Option<String>; 3] {
         [host.name.clone(), host.cpu.clone(), host.kernel.clone()]
     }
 
-    let (own, base) = (&own.info.host, &base.info.host);
-    facts(own) == facts(base)
+    let (host, base) = (&column.info.host, &base.info.host);
+    facts(host) == facts(base)
 }
 
 /// `None` unless at least `fewest` of `operations` are in all runs.
 fn shifts(
-    own: &Column,
+    column: &Column,
     base: &Column,
     operations: &[&str],
     fewest: usize,
 ) -> Option<[Vec<f64>; 2]> {
-    let mut own_shifts = stats::run_shifts(&members(&own.panel, &base.panel, operations), fewest)?;
-    let base_shifts = own_shifts.split_off(own.panel.len());
+    let mut own_shifts =
+        stats::run_shifts(&members(&column.panel, &base.panel, operations), fewest)?;
+    let base_shifts = own_shifts.split_off(column.panel.len());
     Some([own_shifts, base_shifts])
 }
 
 /// Logarithms by operation and run, of operations that all runs have.
-fn members(own: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<Vec<f64>> {
+fn members(panels: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<Vec<f64>> {
     operations
         .iter()
         .filter_map(|operation: &&str| -> Option<Vec<f64>> {
-            own.iter()
+            panels
+                .iter()
                 .chain(base)
                 .map(|run| run.get(*operation).map(|ns| ns.ln()))
                 .collect()
@@ -199,24 +209,22 @@ fn members(own: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<
         .collect()
 }
 
-fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<MachineChange> {
+fn change(column: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<MachineChange> {
     fn side(column: &Column, shifts: &[f64]) -> [Side; 1] {
         [Side::of_machine(shifts, column.machine)]
     }
 
-    let found = BetweenRuns::of(&side(own, &shifts[0]), &side(base, &shifts[1]));
+    let ratio = BetweenRuns::from_sides(&side(column, &shifts[0]), &side(base, &shifts[1]));
     let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
-    let part = |operations: &[&str]| {
-        mean_ratio(
-            &members(&own.panel, &base.panel, operations),
-            own.panel.len(),
-        )
-    };
-    let (user_mode, kernel_mode) = (part(user)?, part(kernel)?);
+    let [user_mode, kernel_mode] = [user, kernel].map(|operations| {
+        let members = members(&column.panel, &base.panel, operations);
+        mean_ratio(&members, column.panel.len())
+    });
+    let (user_mode, kernel_mode) = (user_mode?, kernel_mode?);
     let rows_are_relative = (user_mode / kernel_mode).ln().abs() <= APART;
-    let (low, high) = found.low_high();
+    let (low, high) = ratio.low_high();
     Some(MachineChange {
-        ratio: found.ratio(),
+        ratio: ratio.ratio(),
         low,
         high,
         user_mode,
@@ -225,8 +233,8 @@ fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<Machine
     })
 }
 
-/// Over the first `own` runs, and the rest.
-fn mean_ratio(members: &[Vec<f64>], own: usize) -> Option<f64> {
+/// The geometric mean over the first runs, by that over the others: the median over all members.
+fn mean_ratio(members: &[Vec<f64>], first: usize) -> Option<f64> {
     fn mean(logs: &[f64]) -> f64 {
         logs.iter().sum::<f64>() / logs.len() as f64
     }
@@ -236,7 +244,7 @@ fn mean_ratio(members: &[Vec<f64>], own: usize) -> Option<f64> {
     }
     let ratios = members
         .iter()
-        .map(|logs| mean(&logs[..own]) - mean(&logs[own..]));
+        .map(|logs| mean(&logs[..first]) - mean(&logs[first..]));
     stats::median(ratios.collect()).map(f64::exp)
 }
 
@@ -302,18 +310,18 @@ mod tests {
     /// The code of the other members was placed elsewhere in memory.
     #[test]
     fn rows_in_user_mode_are_relative_to_what_the_clock_alone_moves() {
-        let records = |ns: u64| {
+        fn records(ns: u64) -> Vec<Record> {
             let mut records = with(100_000, 1.0, 100_000);
             for record in &mut records {
-                let is_member =
-                    PANEL[..PANEL_IN_USER_MODE].contains(&record.case.operation.as_str());
-                if is_member && record.case.operation != SPIN {
-                    *record = fixtures::record(&record.case.operation, ns);
+                let operation = record.case.operation.as_str();
+                if PANEL[..PANEL_IN_USER_MODE].contains(&operation) && operation != SPIN {
+                    *record = fixtures::record(operation, ns);
                 }
                 record.user_mode = Some(true);
             }
             records
-        };
+        }
+
         let (_, ratio, mark) = marks(records(100_000), records(103_000));
         assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
         assert_eq!(mark, Some(Mark::Equal));

@@ -54,7 +54,7 @@ impl Rows {
         if self.fill(column, row) {
             return;
         }
-        let key = Key::of(&row.case);
+        let key = Key::from_case(&row.case);
         self.index.add(self.rows.len(), &row.case, &key.params);
         let mut cells = vec![None; self.columns];
         cells[column] = Some(Box::new(row.clone()));
@@ -71,10 +71,10 @@ impl Rows {
     /// False if no row with a free cell in this column fits.
     fn fill(&mut self, column: usize, row: &Cell) -> bool {
         let params = row.case.effective_params();
-        let Some(found) = self.find(column, &row.case, &params) else {
+        let Some(index) = self.find(column, &row.case, &params) else {
             return false;
         };
-        let target = &mut self.rows[found];
+        let target = &mut self.rows[index];
         target.cells[column] = Some(Box::new(row.clone()));
         if target.area == OTHER {
             target.area = area(&row.case).to_string();
@@ -92,7 +92,7 @@ impl Rows {
             let old = target.key.params.clone();
             target.key.params.extend(params);
             self.index
-                .extend(found, &row.case, &old, &target.key.params);
+                .extend(index, &row.case, &old, &target.key.params);
         }
         true
     }
@@ -133,7 +133,7 @@ impl Rows {
 fn agree(key: &Key, case: &Case, theirs: &BTreeMap<String, u64>) -> bool {
     let equal = theirs
         .iter()
-        .all(|(name, value)| key.params.get(name).is_none_or(|own| own == value));
+        .all(|(name, value)| key.params.get(name).is_none_or(|ours| ours == value));
     let new_are_defaults = case.params.keys().all(|name| key.params.contains_key(name));
     let own_are_defaults = key
         .asked
@@ -210,7 +210,7 @@ mod tests {
             cases.iter().map(area).collect::<Vec<_>>(),
             ["file", "perl", "other"]
         );
-        let key = Key::of(&named("x", "a\nb", 1).case);
+        let key = Key::from_case(&named("x", "a\nb", 1).case);
         assert_eq!(key.to_string(), "x");
     }
 }

@@ -6,25 +6,25 @@ use std::collections::BTreeSet;
 
 /// `None` if a column has several, or all have the same.
 pub fn apart(columns: &[Column], selection: &Selection) -> Option<Vec<String>> {
-    let found: Vec<String> = columns
+    let environments: Vec<String> = columns
         .iter()
         .map(|column| {
             let rows = column
                 .rows
                 .iter()
                 .filter(|row| row.asked && selection.takes(&row.case));
-            let found: BTreeSet<&String> = rows.map(|row| &row.case.environment).collect();
-            if found.len() == 1 {
-                found.first().map(ToString::to_string)
+            let names: BTreeSet<&String> = rows.map(|row| &row.case.environment).collect();
+            if names.len() == 1 {
+                names.first().map(ToString::to_string)
             } else {
                 None
             }
         })
         .collect::<Option<_>>()?;
-    found
+    environments
         .iter()
-        .any(|environment| *environment != found[0])
-        .then_some(found)
+        .any(|environment| *environment != environments[0])
+        .then_some(environments)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 mod row;
 
 pub use row::{
-    CountKind, Counts, Part, ProfileComparison, ProfileFound, ProfileGated, ProfileGatedRow,
-    ProfileInfo, ProfileRow, Span,
+    CountKind, Counts, Part, ProfileComparison, ProfileGated, ProfileGatedRow, ProfileInfo,
+    ProfileRow, ProfileVerdict, Span,
 };
 
 use super::gate::Gate;
@@ -30,6 +30,7 @@ pub struct ProfileColumn {
 }
 
 impl ProfileColumn {
+    /// The counts of a profile and of its repeats.
     pub fn new(label: &str, profile: &Profile) -> ProfileColumn {
         let usage = profile.repeats.iter().map(|run| &run.usage);
         let sections = profile.repeats.iter().map(|run| &run.sections);
@@ -72,6 +73,7 @@ impl ProfileColumn {
         })
     }
 
+    /// The runs of several files as one column, which is complete if all of them are; `None` without columns.
     pub fn group(label: &str, columns: Vec<ProfileColumn>) -> Option<ProfileColumn> {
         let mut columns = columns.into_iter();
         let mut all = columns.next()?;
@@ -92,9 +94,9 @@ impl ProfileColumn {
         self.info.sections.is_empty() || self.sections.contains(section)
     }
 
-    /// Of one call, or of those that `takes` wants.
+    /// The counts of one call, or the sum over the calls that `takes` selects.
     pub(super) fn counts(&self, call: Option<&str>, takes: impl Fn(&str) -> bool) -> Counts {
-        Counts::of(
+        Counts::over_runs(
             &self
                 .runs
                 .iter()
@@ -109,11 +111,11 @@ impl ProfileColumn {
     }
 
     /// Processes or programs that were started, over the runs; 0 if that is not known.
-    pub(super) fn started(&self, of: fn(&Usage) -> Option<u64>) -> Span {
-        Span::of(
+    pub(super) fn started(&self, number: fn(&Usage) -> Option<u64>) -> Span {
+        Span::from_values(
             self.usage
                 .iter()
-                .map(|usage| of(usage).unwrap_or(0))
+                .map(|usage| number(usage).unwrap_or(0))
                 .collect(),
         )
     }
@@ -127,27 +129,27 @@ impl ProfileColumn {
     fn parts(&self, call: Option<&str>) -> Parts {
         let mut each: BTreeMap<_, Vec<u64>> = BTreeMap::new();
         for (index, run) in self.runs.iter().enumerate() {
-            let mut add = |key, calls: u64| {
-                let counts = each.entry(key).or_insert_with(|| vec![0; self.runs.len()]);
-                counts[index] = counts[index].saturating_add(calls);
-            };
             for ((name, class), count) in rows_of(run, call) {
-                add((name.clone(), class.clone(), None), count.calls);
-                for (error, calls) in &count.errors {
-                    add(
+                let by_class = ((name.clone(), class.clone(), None), count.calls);
+                let by_error = count.errors.iter().map(|(error, calls)| {
+                    (
                         (name.clone(), Class::default(), Some(error.clone())),
                         *calls,
-                    );
+                    )
+                });
+                for (key, calls) in by_error.chain([by_class]) {
+                    let counts = each.entry(key).or_insert_with(|| vec![0; self.runs.len()]);
+                    counts[index] = counts[index].saturating_add(calls);
                 }
             }
         }
         each.into_iter()
-            .map(|(key, counts)| (key, Span::of(counts).median))
+            .map(|(key, counts)| (key, Span::from_values(counts).median))
             .collect()
     }
 }
 
-/// By section if all columns have some.
+/// Compares profiles call by call: by section if all columns have sections, else by call alone. `takes` selects the calls.
 pub fn compare_profiles(
     columns: &[ProfileColumn],
     baseline: usize,
@@ -159,12 +161,13 @@ pub fn compare_profiles(
         .iter()
         .flat_map(|column| column.runs.iter().flat_map(|run| run.keys()));
     // A section that is not in all columns is no growth.
-    let everywhere = |call: &str| {
-        section_of(call).is_none_or(|section| columns.iter().all(|column| column.has(section)))
-    };
     let calls: BTreeSet<&str> = names
         .map(|(call, _)| call.as_str())
-        .filter(|call| takes(call) && everywhere(call))
+        .filter(|call| {
+            let section = section_of(call);
+            takes(call)
+                && section.is_none_or(|section| columns.iter().all(|column| column.has(section)))
+        })
         .collect();
     let mut rows: Vec<ProfileRow> = calls
         .into_iter()
@@ -264,12 +267,12 @@ fn row(
             .collect(),
         grew: parts
             .iter()
-            .map(|own| grown_parts(own, &parts[baseline], &is_it))
+            .map(|column_parts| grown_parts(column_parts, &parts[baseline], &is_it))
             .collect(),
         fell: parts
             .iter()
-            .map(|own| {
-                grown_parts(&parts[baseline], own, &is_it)
+            .map(|column_parts| {
+                grown_parts(&parts[baseline], column_parts, &is_it)
                     .into_iter()
                     .map(Part::reversed)
                     .collect()
@@ -278,7 +281,7 @@ fn row(
     }
 }
 
-/// Of a call, or all.
+/// The rows of one call, or all.
 fn rows_of<'r>(
     run: &'r Rows,
     call: Option<&'r str>,
@@ -292,23 +295,22 @@ type Rows = BTreeMap<(String, Class), CallCount>;
 type PartKey = (String, Class, Option<String>);
 type Parts = BTreeMap<PartKey, u64>;
 
-fn grown_parts(own: &Parts, base: &Parts, is_it: &impl Fn(&str) -> bool) -> Vec<Part> {
-    let part = |(key, calls): (&PartKey, &u64)| {
-        let (call, class, error) = key;
-        Part {
-            call: call.clone(),
-            class: class.clone(),
-            error: error.clone(),
-            calls: *calls,
-            baseline_calls: base.get(key).copied().unwrap_or(0),
-        }
-    };
-    let grown = own
+fn grown_parts(parts: &Parts, base: &Parts, is_it: &impl Fn(&str) -> bool) -> Vec<Part> {
+    let grown = parts
         .iter()
-        .map(part)
+        .map(|(key, calls)| {
+            let (call, class, error) = key.clone();
+            Part {
+                call,
+                class,
+                error,
+                calls: *calls,
+                baseline_calls: base.get(key).copied().unwrap_or(0),
+            }
+        })
         .filter(|part| part.calls > part.baseline_calls && is_it(&part.call));
     let mut grown: Vec<Part> = grown.collect();
-    // Of a class and an error that grew alike, the class is the first.
+    // The sort is stable and classes come before errors, so a class comes before an error that grew as much.
     grown.sort_by_key(|part| std::cmp::Reverse(part.calls - part.baseline_calls));
     grown.truncate(MOST_PARTS);
     grown
@@ -319,7 +321,7 @@ impl ProfileRow {
         let base = self.counts[baseline].calls.median;
         self.counts
             .iter()
-            .map(|own| own.calls.median.abs_diff(base))
+            .map(|counts| counts.calls.median.abs_diff(base))
             .max()
             .unwrap_or(0)
     }
@@ -338,9 +340,9 @@ impl ProfileRow {
         columns.any(|column| {
             self.pairs(column, baseline)
                 .into_iter()
-                .any(|(_, own, base)| {
-                    own.least as f64 > base.allowed(margin)
-                        || base.least as f64 > own.allowed(margin)
+                .any(|(_, span, base)| {
+                    span.least as f64 > base.allowed(margin)
+                        || base.least as f64 > span.allowed(margin)
                 })
         })
     }
@@ -353,31 +355,34 @@ impl ProfileRow {
             (CountKind::Errors, span.errors, base.errors),
         ];
         let bytes = span.bytes.zip(base.bytes);
-        pairs.extend(bytes.map(|(own, base)| (CountKind::Bytes, own, base)));
+        pairs.extend(bytes.map(|(bytes, base)| (CountKind::Bytes, bytes, base)));
         pairs
     }
 
-    fn found(&self, column: usize, baseline: usize, limit: f64) -> ProfileFound {
+    fn verdict(&self, column: usize, baseline: usize, limit: f64) -> ProfileVerdict {
         let all = self.pairs(column, baseline);
         let over = |value: u64, base: Span| value as f64 > base.allowed(limit);
         if let Some((count_kind, span, base)) = all
             .iter()
             .copied()
-            .find(|(_, own, base)| over(own.least, *base))
+            .find(|(_, span, base)| over(span.least, *base))
         {
-            return ProfileFound::Grown {
-                of: count_kind,
-                own: span,
+            return ProfileVerdict::Grown {
+                count_kind,
+                span,
                 base,
             };
         }
-        match all.into_iter().find(|(_, own, base)| over(own.most, *base)) {
-            Some((count_kind, span, base)) => ProfileFound::Unclear {
-                of: count_kind,
-                own: span,
+        match all
+            .into_iter()
+            .find(|(_, span, base)| over(span.most, *base))
+        {
+            Some((count_kind, span, base)) => ProfileVerdict::Unclear {
+                count_kind,
+                span,
                 base,
             },
-            None => ProfileFound::Passed,
+            None => ProfileVerdict::Passed,
         }
     }
 }
@@ -401,7 +406,7 @@ impl ProfileComparison {
                     .map(|column| ProfileGatedRow {
                         call: row.call.clone(),
                         column: *column,
-                        found: row.found(*column, self.baseline, limit),
+                        verdict: row.verdict(*column, self.baseline, limit),
                     })
                     .collect()
             })
@@ -417,6 +422,7 @@ impl ProfileComparison {
         self.left_out += before - self.rows.len();
     }
 
+    /// The row of one call, or that of all calls by the name `total`.
     pub fn row(&self, call: &str) -> Option<&ProfileRow> {
         self.all_rows().find(|row| row.call == call)
     }
@@ -432,7 +438,7 @@ mod tests {
     use model::ProfileRun;
     use model::fixtures::{called, profile};
 
-    fn count(call: &str, depth: u64, calls: u64, errors: u64) -> CallCount {
+    fn counted(call: &str, depth: u64, calls: u64, errors: u64) -> CallCount {
         let mut count = called(call, calls);
         count.class.depth = Some(depth);
         if errors > 0 {
@@ -458,27 +464,27 @@ mod tests {
             entries: None,
         });
         let rows = comparison.gate.unwrap().rows.into_iter();
-        rows.map(|row| matches!(row.found, ProfileFound::Grown { .. }))
+        rows.map(|row| matches!(row.verdict, ProfileVerdict::Grown { .. }))
             .collect()
     }
 
     #[test]
     fn growth_is_named_by_call_and_by_its_classes_and_errors() {
         let old = column(&[&[
-            count("openat", 1, 100, 0),
-            count("openat", 3, 100, 2),
-            count("read", 0, 50, 0),
+            counted("openat", 1, 100, 0),
+            counted("openat", 3, 100, 2),
+            counted("read", 0, 50, 0),
         ]]);
         let new = column(&[&[
-            count("openat", 1, 101, 0),
-            count("openat", 3, 280, 120),
-            count("close", 0, 3, 0),
+            counted("openat", 1, 101, 0),
+            counted("openat", 3, 280, 120),
+            counted("close", 0, 3, 0),
         ]]);
         let comparison = compare_profiles(&[old.clone(), new.clone()], 0, |_| true);
         let names = comparison.rows.iter().map(|row| row.call.as_str());
         assert_eq!(names.collect::<Vec<_>>(), ["openat", "read", "close"]);
         let open = &comparison.rows[0];
-        assert_eq!(open.counts[1].calls, Span::of(vec![381]));
+        assert_eq!(open.counts[1].calls, Span::from_values(vec![381]));
         let grew = open.grew[1].iter().map(|part| {
             let more = part.calls - part.baseline_calls;
             (part.class.depth, part.error.as_deref(), more)
@@ -505,10 +511,10 @@ mod tests {
     #[test]
     fn counts_that_vary_are_judged_by_their_ranges() {
         fn failed(old: &[u64], new: &[u64]) -> bool {
-            gated(&[of(old), of(new)], 0.0).contains(&true)
+            gated(&[column_with(old), column_with(new)], 0.0).contains(&true)
         }
 
-        fn of(each: &[u64]) -> ProfileColumn {
+        fn column_with(each: &[u64]) -> ProfileColumn {
             let runs: Vec<[CallCount; 1]> =
                 each.iter().map(|calls| [called("futex", *calls)]).collect();
             column(&runs.iter().map(|run| &run[..]).collect::<Vec<_>>())

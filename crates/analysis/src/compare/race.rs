@@ -139,11 +139,15 @@ pub struct InsideResult {
     pub empty_memory_byte: u64,
 }
 
+/// Evaluates the rounds of a race. Ratios within `1 / (1 + margin) .. 1 + margin` are equal.
 pub fn race(race: &Race, margin: f64) -> RaceFound {
-    let mut found = RaceFound {
+    let mut comparison = RaceFound {
         complete: race.complete,
         margin,
-        rounds: race.contenders.first().map_or(0, |own| own.runs.len()),
+        rounds: race
+            .contenders
+            .first()
+            .map_or(0, |contender| contender.runs.len()),
         seed: race.seed,
         fresh_copies: race.is_copied,
         executions: race.executions,
@@ -151,45 +155,36 @@ pub fn race(race: &Race, margin: f64) -> RaceFound {
         results: race
             .contenders
             .iter()
-            .map(|own| result(&race.contenders, own))
+            .map(|contender| result(&race.contenders, contender))
             .collect(),
         versus: all_versus(&race.contenders, margin),
     };
-    found.relate();
-    found
+    comparison.relate();
+    comparison
 }
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn result(all: &[Contender], own: &Contender) -> RaceResult {
-    let of = |value: fn(&TimedRun) -> u64| seconds_of(&own.runs, value);
-    let accounted = if own.is_accounted() {
-        &own.runs[..]
+fn result(all: &[Contender], contender: &Contender) -> RaceResult {
+    let accounted = if contender.is_accounted() {
+        &contender.runs[..]
     } else {
         &[]
     };
-    let is_divided = own.is_accounted() && is_divided(own);
-    let divided = |value| {
-        if is_divided {
-            Some(mean(&of(value)))
-        } else {
-            None
-        }
-    };
-    let times = of(|run| run.wall_ns);
+    let times = seconds_of(&contender.runs, |run| run.wall_ns);
     let average = mean(&times);
     let squares: f64 = times.iter().map(|time| (time - average).powi(2)).sum();
-    let trimmed = trimmed(times.clone()).map(|own| own.with_ends());
+    let trimmed = trimmed(times.clone()).map(|estimate| estimate.with_ends());
     let end = |which: usize| trimmed.map(|ends| ends[which]);
     RaceResult {
-        command: own.command.clone(),
-        parameters: own.parameters.clone(),
-        inside: own
+        command: contender.command.clone(),
+        parameters: contender.parameters.clone(),
+        inside: contender
             .environment
             .as_ref()
-            .map(|there| inside(there, net(all, own))),
+            .map(|there| inside(there, net(all, contender))),
         mean: average,
         stddev: if times.len() > 1 {
             Some((squares / (times.len() as f64 - 1.0)).sqrt())
@@ -200,8 +195,8 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
         trimmed_mean: end(0),
         low: end(1),
         high: end(2),
-        user: divided(|run| run.user_ns),
-        system: divided(|run| run.system_ns),
+        user: divided_mean(contender, |run| run.user_ns),
+        system: divided_mean(contender, |run| run.system_ns),
         min: times.iter().copied().fold(f64::INFINITY, f64::min),
         max: times.iter().copied().fold(0.0, f64::max),
         cpu_times: seconds_of(accounted, TimedRun::cpu_ns),
@@ -210,39 +205,40 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
             .map(|run| run.peak_rss_kib * 1024)
             .collect(),
         page_faults: accounted.iter().map(|run| run.faults).collect(),
-        exit_codes: own.runs.iter().map(|run| run.status).collect(),
-        system_calls: own
+        exit_codes: contender.runs.iter().map(|run| run.status).collect(),
+        system_calls: contender
             .counted
             .as_ref()
             .ok()
             .map(|profile| profile.all_calls().calls),
-        not_counted: own.counted.as_ref().err().cloned(),
-        control: own.is_control,
-        left_running: own.left_running.iter().cloned().collect(),
-        changed: changed(all, own, &times),
+        not_counted: contender.counted.as_ref().err().cloned(),
+        control: contender.is_control,
+        left_running: contender.left_running.iter().cloned().collect(),
+        changed: changed(all, contender, &times),
         times,
     }
 }
 
-/// A command that fills a cache has two times, and the mean is neither. Changes are those relative to the other commands, as what
-/// these do at the same time is the machine's, and of its own time.
-fn changed(all: &[Contender], own: &Contender, times: &[f64]) -> Option<Changed> {
-    let others = all.iter().filter(|other| !std::ptr::eq(*other, own));
+/// The mean in seconds, if enough ticks divide the CPU time into user mode and kernel.
+fn divided_mean(contender: &Contender, value: fn(&TimedRun) -> u64) -> Option<f64> {
+    if contender.is_accounted() && is_divided(contender) {
+        Some(mean(&seconds_of(&contender.runs, value)))
+    } else {
+        None
+    }
+}
+
+/// The largest change of the wall time that lasted: a command that fills a cache has two times, and the mean is neither. It must show
+/// in its own time and relative to the other commands, because what these do at the same time is the machine's.
+fn changed(all: &[Contender], contender: &Contender, times: &[f64]) -> Option<Changed> {
+    let others = all.iter().filter(|other| !std::ptr::eq(*other, contender));
     let others: Vec<Vec<f64>> = others
         .map(|other| seconds_of(&other.runs, |run| run.wall_ns))
         .collect();
-    let machine = |round: usize| {
-        median(
-            others
-                .iter()
-                .filter_map(|other| other.get(round).copied())
-                .collect(),
-        )
-    };
-    let relative = times
-        .iter()
-        .enumerate()
-        .map(|(round, time)| time / machine(round).unwrap_or(1.0));
+    let relative = times.iter().enumerate().map(|(round, time)| {
+        let others = others.iter().filter_map(|other| other.get(round).copied());
+        time / median(others.collect()).unwrap_or(1.0)
+    });
     let relative: Vec<f64> = relative.collect();
     // Finding changes takes quadratic time: blocks of rounds, by their medians.
     let length = times.len().div_ceil(MOST_BLOCKS).max(1);
@@ -253,22 +249,21 @@ fn changed(all: &[Contender], own: &Contender, times: &[f64]) -> Option<Changed>
         .collect();
     let all = change_points(&blocks).into_iter().filter_map(|block| {
         let rounds = block * length;
-        let sides =
-            |times: &[f64]| [&times[..rounds], &times[rounds..]].map(|side| median(side.to_vec()));
-        let ([before, after], [was, is]) = (sides(times), sides(&relative));
-        let found = Changed {
+        let [[before, after], [was, is]] = [times, &relative]
+            .map(|times| [&times[..rounds], &times[rounds..]].map(|side| median(side.to_vec())));
+        let change = Changed {
             rounds,
             before: before?,
             after: after?,
         };
-        let size = (found.after / found.before)
+        let size = (change.after / change.before)
             .ln()
             .abs()
             .min((is? / was?).ln().abs());
-        (size > LASTING.ln()).then_some((size, found))
+        (size > LASTING.ln()).then_some((size, change))
     });
     all.max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, found)| found)
+        .map(|(_, change)| change)
 }
 
 fn seconds_of(runs: &[TimedRun], value: fn(&TimedRun) -> u64) -> Vec<f64> {
@@ -288,7 +283,7 @@ fn inside(there: &InEnvironment, net: Net) -> InsideResult {
         net: in_seconds(&net.wall),
         net_cpu: net.cpu.and_then(|cpu| in_seconds(&cpu)),
         empty_times: seconds_of(&there.empty, |run| run.wall_ns),
-        empty_memory_byte: Span::of(peaks).median,
+        empty_memory_byte: Span::from_values(peaks).median,
     }
 }
 
@@ -300,14 +295,14 @@ impl RaceFound {
             let Some(ratio) = versus.wall.map(|wall| wall.ratio) else {
                 continue;
             };
-            let (Some(base), Some(own)) = (
+            let (Some(base), Some(head)) = (
                 self.results[versus.base].figure(),
                 self.results[versus.head].figure(),
             ) else {
                 continue;
             };
-            let of = base[0] * ratio / own[0];
-            self.results[versus.head].set_figure(own.map(|end| end * of));
+            let scale = base[0] * ratio / head[0];
+            self.results[versus.head].set_figure(head.map(|end| end * scale));
             if let Some(difference) = &mut versus.difference {
                 let moved = base[0] * (ratio - 1.0) - difference[0];
                 difference.iter_mut().for_each(|end| *end += moved);
@@ -315,6 +310,7 @@ impl RaceFound {
         }
     }
 
+    /// The commands whose wall time certainly grew by more than `limit`, a share; the control is not judged.
     pub fn grown(&self, limit: f64) -> Vec<usize> {
         self.versus
             .iter()
@@ -345,6 +341,7 @@ impl RaceResult {
         }
     }
 
+    /// The name in tables: of the environment if environments are compared, else the command.
     pub fn name(&self) -> &str {
         self.inside
             .as_ref()
@@ -383,7 +380,7 @@ mod tests {
         }
     }
 
-    fn found(old: &[u64], new: &[u64]) -> RaceFound {
+    fn raced(old: &[u64], new: &[u64]) -> RaceFound {
         beside(old, new, old)
     }
 
@@ -406,16 +403,16 @@ mod tests {
             .map(|i| if i < 12 { 50 + i % 3 } else { 2 })
             .collect();
         let scattering: Vec<u64> = (0..24).map(|i| 100 + 37 * (i * 7 % 5)).collect();
-        let both = found(&changing, &scattering).results;
+        let both = raced(&changing, &scattering).results;
         let changed = both[0].changed.unwrap();
         assert_eq!((changed.rounds, changed.before), (12, 0.051));
         assert_eq!(both[1].changed, None);
         let many: Vec<u64> = (0..6001).map(|i| if i < 3000 { 50 } else { 2 }).collect();
-        let both = found(&many, &[100; 6001]).results;
+        let both = raced(&many, &[100; 6001]).results;
         assert!(both[0].changed.unwrap().rounds.abs_diff(3000) <= 101);
         let twice: Vec<u64> = changing.iter().map(|ms| 2 * ms).collect();
-        let both = found(&changing, &twice).results;
-        let has_changed = both.iter().any(|own| own.changed.is_some());
+        let both = raced(&changing, &twice).results;
+        let has_changed = both.iter().any(|result| result.changed.is_some());
         assert!(!has_changed, "the machine changed");
     }
 
@@ -424,26 +421,26 @@ mod tests {
         let old: Vec<u64> = (0..12).map(|i| 100 + 10 * i).collect();
         let mut new: Vec<u64> = old.iter().map(|ms| ms / 2).collect();
         new[4] *= 9;
-        let versus = &found(&old, &new).versus[0];
+        let versus = &raced(&old, &new).versus[0];
         let wall = versus.wall.unwrap();
         assert!(
             (wall.ratio - 0.5).abs() < 1e-3 && wall.high < 0.51 && wall.mark == Mark::Faster,
             "{wall:?}"
         );
         assert_eq!(versus.cpu.unwrap().mark, Mark::Equal);
-        let same = &found(&old, &old).versus[0];
+        let same = &raced(&old, &old).versus[0];
         assert_eq!(same.wall.unwrap().mark, Mark::Equal);
-        assert_eq!(found(&old[..4], &new[..4]).versus[0].wall, None);
+        assert_eq!(raced(&old[..4], &new[..4]).versus[0].wall, None);
     }
 
     /// The baseline's interval reaches below 0, but nothing was subtracted from it.
     #[test]
     fn what_is_many_times_as_long_as_a_baseline_that_scatters_is_slower() {
         let old = [1, 1, 5, 1, 5, 1];
-        assert!(found(&old, &old).results[0].low < Some(0.0));
-        let found = beside(&old, &[300, 301, 300, 302, 301, 300], &[1, 5, 1, 3, 1, 1]);
-        assert_eq!(found.versus[0].wall.unwrap().mark, Mark::Slower);
-        assert_eq!(found.grown(0.5), [1]);
+        assert!(raced(&old, &old).results[0].low < Some(0.0));
+        let timed = beside(&old, &[300, 301, 300, 302, 301, 300], &[1, 5, 1, 3, 1, 1]);
+        assert_eq!(timed.versus[0].wall.unwrap().mark, Mark::Slower);
+        assert_eq!(timed.grown(0.5), [1]);
     }
 
     /// Each with the wall time of an empty program there.
@@ -490,8 +487,8 @@ mod tests {
         assert_eq!(mark(&longer(20), &old), Mark::Slower);
         assert_eq!(mark(&longer(20), &longer(30)), Mark::NotKnown);
         assert_eq!(mark(&longer(150), &longer(10)), Mark::Slower);
-        let found = beside(&old, &longer(20), &old);
-        assert_eq!(found.grown(0.1), [1]);
+        let timed = beside(&old, &longer(20), &old);
+        assert_eq!(timed.grown(0.1), [1]);
         assert_eq!(
             beside(&old, &old, &longer(20)).grown(0.1),
             [0; 0],
@@ -503,17 +500,17 @@ mod tests {
     fn the_ratio_is_the_quotient_of_the_two_figures() {
         let old: Vec<u64> = (0..20).map(|i| 100 + 61 * (i * 7 % 5)).collect();
         let new: Vec<u64> = (0..20).map(|i| 90 + 83 * (i * 3 % 4)).collect();
-        let found = found(&old, &new);
-        let [old, new] = [0, 1].map(|which| found.results[which].trimmed_mean.unwrap());
-        assert!((found.versus[0].wall.unwrap().ratio - new / old).abs() < 1e-9);
+        let timed = raced(&old, &new);
+        let [old, new] = [0, 1].map(|which| timed.results[which].trimmed_mean.unwrap());
+        assert!((timed.versus[0].wall.unwrap().ratio - new / old).abs() < 1e-9);
     }
 
     #[test]
     fn results_have_the_figures_that_hyperfine_exports() {
-        let result = &found(&[10, 20, 30, 40, 50], &[1; 5]).results[0];
+        let result = &raced(&[10, 20, 30, 40, 50], &[1; 5]).results[0];
         let figures = [result.mean, result.median, result.stddev.unwrap()];
-        for (found, expected) in figures.into_iter().zip([0.03, 0.03, 0.015_811_388]) {
-            assert!((found - expected).abs() < 1e-8);
+        for (actual, expected) in figures.into_iter().zip([0.03, 0.03, 0.015_811_388]) {
+            assert!((actual - expected).abs() < 1e-8);
         }
         assert_eq!((result.min, result.max), (0.01, 0.05));
     }
@@ -521,11 +518,11 @@ mod tests {
     #[test]
     fn user_mode_is_told_from_the_kernel_by_enough_ticks() {
         for (runs, ms, user) in [(100, 2, None), (4, 20, None), (5, 20, Some(0.02))] {
-            let mut own = contender(None, false, &vec![100; runs]);
-            for run in &mut own.runs {
+            let mut contender = contender(None, false, &vec![100; runs]);
+            for run in &mut contender.runs {
                 (run.user_ns, run.system_ns) = (ms * 1_000_000, ms * 1_000_000);
             }
-            let result = result(&[], &own);
+            let result = result(&[], &contender);
             assert_eq!((result.user, result.system), (user, user), "{runs} of {ms}");
         }
     }

@@ -16,6 +16,7 @@ pub enum Work {
     Unknown,
 }
 
+/// Whether a cell has the same kernel entries as the baseline's; entries that were not proven are unknown.
 pub fn work(cell: &Cell, base: &Cell) -> Work {
     let (Some(entries), Some(theirs)) = (&cell.entries, &base.entries) else {
         return Work::Unknown;
@@ -57,7 +58,7 @@ fn difference(entries: &Entries, base: &Entries) -> Difference {
     }
 
     Difference {
-        own: unlike(entries, base),
+        entries: unlike(entries, base),
         base: unlike(base, entries),
     }
 }
@@ -68,32 +69,35 @@ mod tests {
     use super::*;
     use model::fixtures::pairs;
 
-    fn of(own: &[(&str, f64)], base: &[(&str, f64)]) -> Work {
-        work(&cell(100.0, Some(own)), &cell(100.0, Some(base)))
+    fn compared(entries: &[(&str, f64)], base: &[(&str, f64)]) -> Work {
+        work(&cell(100.0, Some(entries)), &cell(100.0, Some(base)))
     }
 
     #[test]
     fn counts_decide_and_not_names() {
-        assert_eq!(of(&[("lstat", 1.0)], &[("lstat", 1.0)]), Work::Same);
-        assert_eq!(of(&[("newfstatat", 1.0)], &[("lstat", 1.0)]), Work::Same);
-        assert_eq!(of(&[("read", 1.01)], &[("read", 1.0)]), Work::Same);
-        assert_eq!(of(&[("gettimeofday", 0.002)], &[]), Work::Same);
+        assert_eq!(compared(&[("lstat", 1.0)], &[("lstat", 1.0)]), Work::Same);
+        assert_eq!(
+            compared(&[("newfstatat", 1.0)], &[("lstat", 1.0)]),
+            Work::Same
+        );
+        assert_eq!(compared(&[("read", 1.01)], &[("read", 1.0)]), Work::Same);
+        assert_eq!(compared(&[("gettimeofday", 0.002)], &[]), Work::Same);
         assert_eq!(work(&cell(1.0, None), &cell(1.0, Some(&[]))), Work::Unknown);
     }
 
     #[test]
     fn of_other_work_only_what_differs_is_kept() {
-        fn differs(own: &[(&str, f64)], base: &[(&str, f64)]) -> Work {
+        fn differs(entries: &[(&str, f64)], base: &[(&str, f64)]) -> Work {
             Work::Different(Difference {
-                own: pairs(own),
+                entries: pairs(entries),
                 base: pairs(base),
             })
         }
 
         let (open, stat) = (("openat", 1.0), ("fstat", 1.0));
         let (once, twice) = (("read", 1.0), ("read", 2.0));
-        assert_eq!(of(&[open], &[]), differs(&[open], &[]));
-        assert_eq!(of(&[once, stat], &[once]), differs(&[stat], &[]));
-        assert_eq!(of(&[twice], &[once]), differs(&[twice], &[once]));
+        assert_eq!(compared(&[open], &[]), differs(&[open], &[]));
+        assert_eq!(compared(&[once, stat], &[once]), differs(&[stat], &[]));
+        assert_eq!(compared(&[twice], &[once]), differs(&[twice], &[once]));
     }
 }

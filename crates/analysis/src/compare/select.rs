@@ -5,7 +5,7 @@ use model::pattern::Pattern;
 use model::{Case, Run, StudyView};
 use stats::Quantity;
 
-/// Rows of the study that match one of the patterns, where there are any.
+/// Rows of the study, if there is one, that match one of the patterns, if there are any.
 #[derive(Clone, Default)]
 pub struct Selection {
     pub study: Option<StudyCases>,
@@ -43,12 +43,12 @@ impl StudyCases {
             if self.place(case.label(), case.language.as_ref()).is_some() {
                 continue;
             }
-            if let Some(own) = self
+            if let Some(named) = self
                 .cases
                 .iter()
-                .find(|own| own.operation == case.operation && own.language == case.language)
+                .find(|known| known.operation == case.operation && known.language == case.language)
             {
-                record.case.name = own.name.clone();
+                record.case.name = named.name.clone();
             }
         }
         run.study = Some(self.view.clone());
@@ -60,39 +60,38 @@ impl StudyCases {
             .iter()
             .position(|case| case.label() == label && case.language.as_ref() == language);
         let area = label.split('.').next().unwrap_or_default();
-        let pattern = || {
-            if language.is_none() {
-                self.patterns
-                    .iter()
-                    .position(|pattern| pattern.matches_id(label) || pattern.text() == area)
-            } else {
-                None
-            }
+        let in_patterns = || {
+            let mut patterns = self.patterns.iter();
+            let at =
+                patterns.position(|pattern| pattern.matches_id(label) || pattern.text() == area)?;
+            Some(self.cases.len() + at)
         };
-        case.or_else(|| Some(self.cases.len() + pattern()?))
+        match case {
+            None if language.is_none() => in_patterns(),
+            case => case,
+        }
     }
 }
 
 impl Selection {
+    /// Whether a case is shown: by its name, its operation or its area.
     pub fn takes(&self, case: &Case) -> bool {
         let of_study = self
             .study
             .as_ref()
             .is_none_or(|study| study.place(case.label(), case.language.as_ref()).is_some());
-        let matches = |pattern: &Pattern| {
-            [case.label(), case.operation.as_str(), area(case)]
-                .iter()
-                .any(|text| pattern.matches_id(text))
-        };
-        of_study && (self.only.is_empty() || self.only.iter().any(matches))
+        let names = [case.label(), case.operation.as_str(), area(case)];
+        let is_named = |pattern: &Pattern| names.iter().any(|text| pattern.matches_id(text));
+        of_study && (self.only.is_empty() || self.only.iter().any(is_named))
     }
 
-    /// Because of its own name, or of both of theirs.
-    pub fn takes_derived(&self, name: &str, of: &[String; 2]) -> bool {
+    /// Whether a derived row is shown: by its name, or by the names of both rows that it is made of.
+    pub fn takes_derived(&self, name: &str, parts: &[String; 2]) -> bool {
         let matches = |text: &str| self.only.iter().any(|pattern| pattern.matches_id(text));
-        self.only.is_empty() || matches(name) || of.iter().all(|part| matches(part))
+        self.only.is_empty() || matches(name) || parts.iter().all(|part| matches(part))
     }
 
+    /// The row's place in the study's order; `usize::MAX` without a study, and if the study lacks it.
     pub fn place(&self, label: &str, language: Option<&String>) -> usize {
         self.study
             .as_ref()
@@ -101,6 +100,7 @@ impl Selection {
     }
 }
 
+/// Sorts the rows; those that are equal in this order stay in that of the first file.
 pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
     fn ratio(row: &ComparedRow) -> f64 {
         let ratios = row

@@ -46,7 +46,8 @@ pub enum Verdict {
 /// Kernel entries that differ between two cells.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
-    pub own: Entries,
+    #[serde(rename = "own")]
+    pub entries: Entries,
     pub base: Entries,
 }
 
@@ -61,14 +62,14 @@ pub struct Ratio {
     /// The upper end.
     pub high: f64,
     #[serde(flatten)]
-    pub of: RatioOf,
+    pub kind: RatioOf,
     /// The verdict; of the marks of a column, at most 5% are expected to be wrong. Those on instructions are certain, since the range of
     /// the repeats is all the noise there is.
     #[serde(rename = "verdict")]
     pub mark: Mark,
 }
 
-/// What a ratio is of.
+/// The unit that a ratio compares.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RatioOf {
@@ -104,7 +105,7 @@ pub enum Mark {
 }
 
 impl RatioOf {
-    /// Of a machine that is not known to have changed, and without a reference call.
+    /// A ratio of times on a machine that is not known to have changed, without a reference call.
     pub fn time(as_measured: f64) -> RatioOf {
         RatioOf::Time {
             as_measured,
@@ -134,16 +135,19 @@ impl Mark {
         self.is_better() || self.is_worse()
     }
 
+    /// Certainly slower, or more.
     pub fn is_worse(self) -> bool {
         matches!(self, Mark::Slower | Mark::More)
     }
 
+    /// Certainly faster, or fewer.
     pub fn is_better(self) -> bool {
         matches!(self, Mark::Faster | Mark::Fewer)
     }
 }
 
 impl Verdict {
+    /// The ratio with its interval, if there is one.
     pub fn interval(&self) -> Option<&Ratio> {
         match self {
             Verdict::Ratio(ratio) => Some(ratio),
@@ -151,6 +155,7 @@ impl Verdict {
         }
     }
 
+    /// The ratio, even if it is no sign of a change.
     pub fn ratio(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio { ratio, .. })
@@ -161,7 +166,7 @@ impl Verdict {
         }
     }
 
-    /// There is a ratio, and it is no sign of a change.
+    /// There is a ratio, but it is not a sign of a change.
     pub fn is_refused(&self) -> bool {
         matches!(
             self,
@@ -169,18 +174,18 @@ impl Verdict {
         )
     }
 
-    /// Whatever the machine as a whole did.
+    /// The ratio of the costs that are shown, not relative to the machine as a whole.
     pub fn as_measured(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio {
-                of: RatioOf::Time { as_measured, .. },
+                kind: RatioOf::Time { as_measured, .. },
                 ..
             }) => Some(*as_measured),
             _ => self.ratio(),
         }
     }
 
-    /// `None` where it says nothing about a change.
+    /// The ratio that rankings and means use; `None` if it says nothing about a change.
     pub fn ranked_ratio(&self) -> Option<f64> {
         if self.is_refused() {
             return None;
@@ -188,10 +193,11 @@ impl Verdict {
         self.ratio()
     }
 
+    /// The ratio divided by that of the reference call.
     pub fn relative(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio {
-                of: RatioOf::Time { relative, .. },
+                kind: RatioOf::Time { relative, .. },
                 ..
             })
             | Verdict::OneFigure { relative, .. }
@@ -201,17 +207,20 @@ impl Verdict {
         }
     }
 
+    /// The ends of the 95% interval.
     pub fn low_high(&self) -> Option<(f64, f64)> {
         self.interval().map(|ratio| (ratio.low, ratio.high))
     }
 
+    /// The difference in instructions per operation; `None` for times.
     pub fn difference(&self) -> Option<f64> {
-        match self.interval()?.of {
+        match self.interval()?.kind {
             RatioOf::Instructions { difference } => Some(difference),
             _ => None,
         }
     }
 
+    /// The mark, if there is an interval.
     pub fn mark(&self) -> Option<Mark> {
         self.interval().map(|ratio| ratio.mark)
     }

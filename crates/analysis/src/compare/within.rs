@@ -8,7 +8,7 @@ use super::{Caution, Comparison, Options, cautions, select};
 use crate::derive::DerivedRow;
 use model::Combination;
 
-/// Where ratios are of more cases than two.
+/// The labels of the sides if the ratios have different cases there.
 const SIDES: [&str; 2] = ["divisor", "dividend"];
 
 /// The divisor is the first column.
@@ -18,32 +18,31 @@ pub fn within(column: &Column, options: &Options) -> Comparison {
         .iter()
         .filter(|row| {
             row.combination == Combination::Ratio
-                && options.selection.takes_derived(&row.name, &row.of)
+                && options.selection.takes_derived(&row.name, &row.pair)
         })
         .collect();
-    let of_all = |side: usize| {
-        let first = ratios.first().map(|row| row.of[side].as_str());
-        first.filter(|first| ratios.iter().all(|row| row.of[side] == *first))
-    };
-    let side = |label: &str| ColumnInfo {
-        label: label.to_string(),
-        ..column.info.clone()
-    };
-    let columns = [1, 0].map(|side_of| side(of_all(side_of).unwrap_or(SIDES[1 - side_of])));
+    let columns = [1, 0].map(|side| {
+        let first = ratios.first().map(|row| row.pair[side].as_str());
+        let common = first.filter(|first| ratios.iter().all(|row| row.pair[side] == *first));
+        ColumnInfo {
+            label: common.unwrap_or(SIDES[1 - side]).to_string(),
+            ..column.info.clone()
+        }
+    });
     let mut rows: Vec<ComparedRow> = ratios
         .iter()
         .filter_map(|derived| row(column, derived, options.margin))
         .collect();
     select::sort(&mut rows, options.order, 0);
-    let mut found = cautions::cautions(std::slice::from_ref(column), &[], 0, &[]);
-    found.push(Caution::SameRounds);
+    let mut cautions = cautions::cautions(std::slice::from_ref(column), &[], 0, &[]);
+    cautions.push(Caution::SameRounds);
     Comparison {
         columns: columns.into(),
         margin: options.margin,
         rows,
         reference: vec![Verdict::Baseline, Verdict::Missing],
         machine: vec![None; 2],
-        cautions: found,
+        cautions,
         ..Comparison::default()
     }
 }
@@ -53,28 +52,27 @@ fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow
         row.map(|row| Box::new(row.clone()))
     }
 
-    let of = |label: &String| -> Option<&Cell> {
+    let [dividend, base] = derived.pair.each_ref().map(|label| {
         column.rows.iter().find(|row| {
             let case = &row.case;
             case.label() == label
                 && case.environment == derived.environment
                 && case.params == derived.params
         })
-    };
-    let [own, base] = derived.of.each_ref().map(of);
-    let case = &own.or(base)?.case;
+    });
+    let case = &dividend.or(base)?.case;
     let key = Key {
         label: derived.name.clone(),
         title: derived.name.clone(),
         language: None,
-        ..Key::of(case)
+        ..Key::from_case(case)
     };
     Some(ComparedRow {
         key,
         operation: case.operation.clone(),
         area: area(case).to_string(),
         other_code: false,
-        cells: vec![cell(base), cell(own)],
+        cells: vec![cell(base), cell(dividend)],
         verdicts: vec![Verdict::Baseline, verdict(derived, margin)],
     })
 }
@@ -94,7 +92,7 @@ fn verdict(derived: &DerivedRow, margin: f64) -> Verdict {
         ratio: value.value,
         low,
         high,
-        of: RatioOf::time(value.value),
+        kind: RatioOf::time(value.value),
         mark,
     })
 }
@@ -102,28 +100,28 @@ fn verdict(derived: &DerivedRow, margin: f64) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{EntriesRule, Found, Gate};
+    use crate::compare::{EntriesRule, Gate, GateVerdict};
     use crate::derive::DerivedKey;
     use model::fixtures::{counted, named, run};
     use model::{Derived, Record, Unit};
     use stats::Ranged;
 
-    fn judged(range: (f64, f64, f64), own: f64, gate: Gate) -> (Option<Mark>, Found) {
+    fn judged(range: (f64, f64, f64), entries: f64, gate: Gate) -> (Option<Mark>, GateVerdict) {
         let (value, low, high) = range;
 
         fn side(name: &str, entries: f64) -> Record {
             counted(named(name, "file.stat", 100), &[("openat", entries)])
         }
 
-        let mut column = Column::new("x", &run(vec![side("head", own), side("base", 10.0)]));
-        let of = ["head".into(), "base".into()];
+        let mut column = Column::new("x", &run(vec![side("head", entries), side("base", 10.0)]));
+        let names = ["head".into(), "base".into()];
         let derived = Derived {
             name: "head over base".into(),
             combination: Combination::Ratio,
-            of,
+            pair: names,
         };
         column.derived = vec![DerivedRow {
-            key: DerivedKey::of(&derived, &column.rows[0].case, Unit::Nanoseconds),
+            key: DerivedKey::new(&derived, &column.rows[0].case, Unit::Nanoseconds),
             value: Ok(Ranged {
                 value,
                 low_high: Some((low, high)),
@@ -137,7 +135,7 @@ mod tests {
         comparison.gate(&gate);
         (
             comparison.rows[0].verdicts[1].mark(),
-            comparison.gate.unwrap().rows[0].found.clone(),
+            comparison.gate.unwrap().rows[0].verdict.clone(),
         )
     }
 
@@ -150,20 +148,26 @@ mod tests {
         let (slower, same) = ((1.2, 1.1, 1.3), (1.0, 0.98, 1.02));
         let (mark, findings) = judged(slower, 10.0, over);
         assert_eq!(mark, Some(Mark::Slower));
-        assert!(matches!(findings, Found::Grown { .. }));
+        assert!(matches!(findings, GateVerdict::Grown { .. }));
         let findings = judged(slower, 9.0, over).1;
         assert!(
-            matches!(findings, Found::Grown { .. }),
+            matches!(findings, GateVerdict::Grown { .. }),
             "fewer entries, more time"
         );
-        let unclear = (Some(Mark::NotKnown), Found::Passed);
+        let unclear = (Some(Mark::NotKnown), GateVerdict::Passed);
         assert_eq!(judged(same, 9.0, over), unclear);
-        assert!(matches!(judged(same, 12.0, over).1, Found::Entries(_)));
+        assert!(matches!(
+            judged(same, 12.0, over).1,
+            GateVerdict::Entries(_)
+        ));
         let more = Gate {
             limit: None,
             entries: Some(EntriesRule::More),
         };
-        assert!(matches!(judged(same, 11.0, more).1, Found::Entries(_)));
-        assert_eq!(judged(slower, 9.0, more).1, Found::Passed);
+        assert!(matches!(
+            judged(same, 11.0, more).1,
+            GateVerdict::Entries(_)
+        ));
+        assert_eq!(judged(slower, 9.0, more).1, GateVerdict::Passed);
     }
 }

@@ -47,6 +47,7 @@ pub const MOST_COMPARED: usize = 24;
 /// Ratios within this share of 1 count as equal.
 const MARGIN: f64 = 0.01;
 
+/// Compares the first [`MOST_COMPARED`] series, each with each.
 pub fn compare(series: &[Series]) -> Vec<Pair> {
     let count = series.len().min(MOST_COMPARED);
     let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
@@ -98,7 +99,7 @@ fn orders(a: &[Point], b: &[Point]) -> Vec<(u64, Ordering)> {
 /// order, so the ratio is also farther from 1 than the two may move apart until then.
 fn order(a: &Point, b: &Point) -> Option<Ordering> {
     let (cost_a, cost_b) = (a.cost.as_ref()?, b.cost.as_ref()?);
-    let moves = [cost_a, cost_b].map(|cost| cost.next_run.map_or(0.0, |next| next.own));
+    let moves = [cost_a, cost_b].map(|cost| cost.next_run.map_or(0.0, |next| next.alone));
     let farther = 1.0 + moves[0].hypot(moves[1]).max(MARGIN);
     let (ratio, low_high) = match (&a.measurement, &b.measurement) {
         (Some(a), Some(b)) => {

@@ -59,9 +59,9 @@ fn shares(points: &[(f64, &PointCost)]) -> Vec<(f64, f64)> {
         .sum();
     weighted
         .into_iter()
-        .map(|(x, own)| {
-            let per_unit = own * (x - mean) / spread;
-            (own / weight - mean * per_unit, per_unit)
+        .map(|(x, point_weight)| {
+            let per_unit = point_weight * (x - mean) / spread;
+            (point_weight / weight - mean * per_unit, per_unit)
         })
         .collect()
 }
@@ -75,14 +75,14 @@ fn coefficient(points: &[(f64, &PointCost)], shares: impl Iterator<Item = f64>) 
     let ns: f64 = parts.iter().map(|(part, _)| part).sum();
     let squares = parts
         .iter()
-        .map(|(part, cost)| Some((part * cost.next_run?.own).powi(2)));
+        .map(|(part, cost)| Some((part * cost.next_run?.alone).powi(2)));
     let machine = points
         .iter()
         .filter_map(|(_, cost)| Some(cost.next_run?.machine))
         .fold(0.0, f64::max);
     let half = squares
         .sum::<Option<f64>>()
-        .map(|own| own.sqrt().hypot(ns * machine));
+        .map(|variance| variance.sqrt().hypot(ns * machine));
     Coefficient {
         ns,
         next_run: half.map(|half| Interval::of_95_percent(ns - half, ns + half)),

@@ -51,9 +51,9 @@ pub struct PointCost {
 /// How far the next run's cost may be from this one, as shares of it.
 #[derive(Clone, Copy)]
 pub struct NextRun {
-    /// By what moves this case alone.
-    pub own: f64,
-    /// By what moves all cases together.
+    /// Share by which the case alone moves.
+    pub alone: f64,
+    /// Share by which all cases move together.
     pub machine: f64,
 }
 
@@ -101,7 +101,7 @@ impl Sets {
 
 type Shown<'a, 's> = (&'a Record, &'s Row);
 
-/// Of two or more values. A record is in one series for each of its parameters.
+/// Series of two or more values. A record is in one series for each of its parameters.
 pub fn series<'a>(run: &'a Run, summary: &Summary) -> Vec<Series<'a>> {
     let calm = Panel::new(run).calm;
     let sets = Sets([RandomState::new(), RandomState::new()]);
@@ -146,7 +146,7 @@ fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)>
     })
 }
 
-/// Of several records with the same value, the first is used.
+/// The first of several records with the same value is used.
 fn one_series<'a>(
     key: Key,
     mut group: Vec<(u64, Shown<'a, '_>)>,
@@ -188,9 +188,9 @@ impl PointCost {
 impl NextRun {
     fn new(cost: &RowCost) -> Option<NextRun> {
         let both = cost.next_run_percent()? / 100.0;
-        let own = cost.own_percent()? / 100.0;
-        let machine = (both.powi(2) - own.powi(2)).max(0.0).sqrt();
-        Some(NextRun { own, machine })
+        let alone = cost.own_percent()? / 100.0;
+        let machine = (both.powi(2) - alone.powi(2)).max(0.0).sqrt();
+        Some(NextRun { alone, machine })
     }
 }
 

@@ -4,7 +4,7 @@ use model::{Block, Case, Measurement, Outcome, Record, Run, fixtures};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// Of every batch as a share of its cost, plus half as much common to all batches of a block and case.
+/// Noise of every batch, as a share of its cost, plus half as much common to all batches of a block and case.
 #[derive(Clone, Copy)]
 pub struct Noise {
     pub seed: u64,
@@ -21,6 +21,7 @@ impl Noise {
 /// An operation, the sizes, and the true cost of each.
 pub type Strategy<'a> = (&'a str, &'a [u64], &'a dyn Fn(u64) -> f64);
 
+/// A run of these operations, one record for each size.
 pub fn run(strategies: &[Strategy], blocks: usize, noise: Noise) -> Run {
     let mut rng = ChaCha8Rng::seed_from_u64(noise.seed);
     let mut records = Vec::new();
@@ -41,7 +42,7 @@ pub fn run(strategies: &[Strategy], blocks: usize, noise: Noise) -> Run {
     fixtures::run(records)
 }
 
-/// Of a launch.
+/// Blocks of a launch.
 const BLOCKS: usize = 3;
 
 /// Batches of a million iterations, so that rounding to whole nanoseconds does not show.

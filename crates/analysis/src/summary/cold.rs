@@ -79,18 +79,19 @@ mod tests {
             cold("call.empty_loop", 4096, 25),
             record("call.direct", 4),
         ]));
-        let of = |i: usize| {
-            let figure = summary.rows[i].cost().unwrap();
-            (
-                figure.net,
-                figure.cold_over_warm.map(|ratio| ratio.value),
-                figure.times_getppid,
-            )
-        };
-        assert_eq!(of(0), (Some(Nanos(100.0)), None, Some(1.0)));
-        assert_eq!(of(1), (Some(Nanos(105.0)), Some(1.05), None));
-        assert_eq!(of(2), (Some(Nanos(1000.0)), Some(10.0), None));
-        assert_eq!(of(3), (Some(Nanos(2975.0)), None, None), "no warm row");
+        let figures: Vec<_> = summary
+            .rows
+            .iter()
+            .map(|row| {
+                let figure = row.cost().unwrap();
+                let over_warm = figure.cold_over_warm.map(|ratio| ratio.value);
+                (figure.net, over_warm, figure.times_getppid)
+            })
+            .collect();
+        assert_eq!(figures[0], (Some(Nanos(100.0)), None, Some(1.0)));
+        assert_eq!(figures[1], (Some(Nanos(105.0)), Some(1.05), None));
+        assert_eq!(figures[2], (Some(Nanos(1000.0)), Some(10.0), None));
+        assert_eq!(figures[3], (Some(Nanos(2975.0)), None, None), "no warm row");
         let loops: Vec<String> = summary
             .baselines
             .iter()

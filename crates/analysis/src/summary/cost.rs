@@ -41,6 +41,7 @@ pub struct RowCost {
 }
 
 impl RowCost {
+    /// The median with its interval within this run.
     pub fn value(&self) -> Ranged {
         Ranged {
             value: self.median.0,
@@ -48,15 +49,17 @@ impl RowCost {
         }
     }
 
+    /// Half the interval within this run, in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
     }
 
+    /// Half the interval for the next run, in percent of the median.
     pub fn next_run_percent(&self) -> Option<f64> {
         self.next_run?.half_width_percent(self.median)
     }
 
-    /// The same of the cost relative to the machine, or without a panel of the median.
+    /// Half the interval for the next run of the cost relative to the machine, in percent; that of the median without a panel.
     pub fn own_percent(&self) -> Option<f64> {
         match self.relative {
             Some(relative) => relative.next_run?.half_width_percent(Nanos(relative.value)),
@@ -76,6 +79,7 @@ pub struct Relative {
     pub next_run: Option<Interval>,
 }
 
+/// What moves a cost from run to run: the case alone, and the machine with all cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moves {
     pub case: Side,

@@ -14,11 +14,13 @@ pub const CPU_SHARE: f64 = 0.95;
 /// With less CPU time, accounting by ticks says nothing about shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
 
+/// The share of batches that were left out because the worker was preempted, 0 to 1.
 pub fn left_out(m: &Measurement) -> f64 {
     let left_out = m.preempted_ns.len() as f64;
     left_out / (left_out + m.samples().count() as f64)
 }
 
+/// Warnings that follow from the samples. `language`: of a snippet that a language's own loop measured.
 pub fn doubts(
     m: &Measurement,
     language: bool,
@@ -80,7 +82,7 @@ pub fn below_empty_loop(
     let is_below = is_below(estimate, &empty.estimate);
     let instructions = record.instructions.zip(empty.instructions);
     let is_folded = match instructions {
-        Some((own, empty)) => own - empty < 0.5,
+        Some((executed, empty)) => executed - empty < 0.5,
         None => is_below && record.case.language.is_some(),
     };
     if is_folded {
@@ -96,6 +98,7 @@ fn is_below(estimate: &Estimate, empty: &Estimate) -> bool {
     })
 }
 
+/// A warning if a snippet names a system call and enters the kernel for none.
 pub fn not_entered(record: &Record) -> Option<Warning> {
     record.case.language.as_ref()?;
     record

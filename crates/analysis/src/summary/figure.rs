@@ -61,6 +61,7 @@ impl RowFigure {
         }
     }
 
+    /// The cost, if it is a time.
     pub fn cost(&self) -> Option<&RowCost> {
         match self {
             RowFigure::Time(cost) => Some(cost),
@@ -68,6 +69,7 @@ impl RowFigure {
         }
     }
 
+    /// The number of instructions, if these were counted.
     pub fn instructions(&self) -> Option<&Instructions> {
         match self {
             RowFigure::Instructions(instructions) => Some(instructions),
@@ -89,7 +91,7 @@ impl Instructions {
         })
     }
 
-    /// The median of theirs, and the range of all repeats.
+    /// Several runs as one: the median of their medians, and the range of all repeats. `None` without runs.
     pub fn over(runs: &[Instructions]) -> Option<Instructions> {
         let net: Option<Vec<f64>> = runs.iter().map(|run| run.net).collect();
         Some(Instructions {
@@ -107,6 +109,7 @@ impl Instructions {
         })
     }
 
+    /// Whether all repeats agree.
     pub fn is_exact(&self) -> bool {
         self.low == self.high
     }
@@ -129,9 +132,9 @@ mod tests {
             ..one(&[100])
         };
         let row = summarize(&whole).rows.remove(0);
-        let found = row.instructions().unwrap();
+        let count = row.instructions().unwrap();
         assert_eq!(
-            (found.per_operation, found.low, found.high, found.repeats),
+            (count.per_operation, count.low, count.high, count.repeats),
             (100.0, 90.0, 110.0, 4)
         );
         assert_eq!(

@@ -81,6 +81,7 @@ pub enum NoLatency {
 }
 
 impl RowLatency {
+    /// Percentiles of a record's single calls; an error if they were not timed, or are too short for the clock.
     pub fn new(calls: &TimesOrError) -> RowLatency {
         let result = match calls {
             TimesOrError::Times(calls) => checked(calls),
@@ -91,10 +92,10 @@ impl RowLatency {
         RowLatency { result }
     }
 
-    /// Of work whose tail is the machine's own. That is far above the timer, so the work may be short.
+    /// The same for work whose tail is the machine's own: the tail is far above the timer, so the work may be short.
     pub fn of_yardstick(calls: &TimesOrError) -> RowLatency {
         match calls {
-            TimesOrError::Times(calls) if calls.all.count() > 0 => RowLatency {
+            TimesOrError::Times(calls) if calls.all.total_count() > 0 => RowLatency {
                 result: Ok(latency(calls)),
             },
             _ => RowLatency::new(calls),
@@ -118,8 +119,8 @@ fn checked(calls: &SingleCalls) -> Result<Latency, NoLatency> {
 }
 
 fn latency(calls: &SingleCalls) -> Latency {
-    fn count(part: &Option<Histogram>) -> Option<u64> {
-        part.as_ref().map(Histogram::count)
+    fn calls_in(part: &Option<Histogram>) -> Option<u64> {
+        part.as_ref().map(Histogram::total_count)
     }
 
     let parts: Vec<&Histogram> = [&calls.preempted, &calls.interrupted]
@@ -141,8 +142,8 @@ fn latency(calls: &SingleCalls) -> Latency {
             &calls.all,
             4.0 * calls.all.quantile_ns(0.5).unwrap_or_default() + 1000.0,
         ),
-        preempted: count(&calls.preempted),
-        interrupted: count(&calls.interrupted),
+        preempted: calls_in(&calls.preempted),
+        interrupted: calls_in(&calls.interrupted),
         waits: calls.waits,
         unseen: calls.unseen,
         curve: curve(&calls.all, calls.timer),
@@ -156,7 +157,7 @@ fn percentiles(times: &Histogram, timer: Nanos) -> Percentiles {
     let net = |ns| Nanos(ns) - timer;
     let at = |share| percentile(times, share).map(net);
     Percentiles {
-        calls: times.count(),
+        calls: times.total_count(),
         p50: at(0.5),
         p90: at(0.9),
         p99: at(0.99),
@@ -192,7 +193,7 @@ mod tests {
         let latency = RowLatency::new(&TimesOrError::Times(calls(320)))
             .result
             .unwrap();
-        let ns = |found: Option<Nanos>| found.map(|ns| ns.0);
+        let ns = |value: Option<Nanos>| value.map(|ns| ns.0);
         assert_eq!(
             (
                 ns(latency.all.p50),

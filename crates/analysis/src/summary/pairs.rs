@@ -59,34 +59,35 @@ struct Pairs<'a> {
 
 impl<'a> Pairs<'a> {
     fn new(run: &'a Run, units: &IndexMap<&'a str, Unit>) -> Pairs<'a> {
-        let first = |unit: Unit| {
-            units
-                .iter()
-                .find(|(_, own)| **own == unit)
-                .map(|(name, _)| *name)
-        };
         let records: HashMap<&Case, &Record> = run
             .records
             .iter()
             .map(|record| (&record.case, record))
             .collect();
-        let control = |record: &Record| {
-            let again = records.get(&record.case.in_environment(CONTROL))?;
-            stats::paired_ratio(again.outcome.measurement()?, record.outcome.measurement()?)
-        };
         let native = run
             .records
             .iter()
             .filter(|record| record.case.environment == NATIVE);
         let controls = native
-            .filter_map(|record| Some((&record.case, control(record)?)))
+            .filter_map(|record| {
+                let again = records.get(&record.case.in_environment(CONTROL))?;
+                let ratio = stats::paired_ratio(
+                    again.outcome.measurement()?,
+                    record.outcome.measurement()?,
+                )?;
+                Some((&record.case, ratio))
+            })
             .collect();
         Pairs {
             controls,
             records,
             bases: units
                 .iter()
-                .filter_map(|(name, unit)| Some((*name, first(*unit)?)))
+                .filter_map(|(name, unit)| {
+                    let mut all = units.iter();
+                    let (first, _) = all.find(|(_, other)| *other == unit)?;
+                    Some((*name, *first))
+                })
                 .collect(),
             machines: run
                 .environments
@@ -97,9 +98,12 @@ impl<'a> Pairs<'a> {
     }
 
     fn versus(&self, case: &Case) -> Option<Versus> {
-        let own = case.environment.as_str();
-        let base = *self.bases.get(own).filter(|base| **base != own)?;
-        if self.machines.get(own) != self.machines.get(base) {
+        let environment = case.environment.as_str();
+        let base = *self
+            .bases
+            .get(environment)
+            .filter(|base| **base != environment)?;
+        if self.machines.get(environment) != self.machines.get(base) {
             return None;
         }
         let record = self.records.get(case)?;
@@ -211,7 +215,7 @@ mod tests {
 
     #[test]
     fn no_ratio_is_known_better_than_what_native_takes_against_itself() {
-        let ratio = |again: u64| {
+        fn ratio(again: u64) -> (f64, f64, f64) {
             let mut records = vec![
                 record("native", 1.0, |i| 1000 + i),
                 record("/b", 1.0, |i| 1020 + i),
@@ -231,7 +235,8 @@ mod tests {
                 .low_high
                 .unwrap();
             (control.most, low, high)
-        };
+        }
+
         let (most, low, high) = ratio(1000);
         assert!(most == 1.0 && 1.01 < low && high < 1.03, "{low} {high}");
         let (most, low, high) = ratio(1100);

@@ -7,6 +7,7 @@ use model::{Case, Combination};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
+/// Moves the ratios and differences of a summary to the quotients of the figures that are shown.
 pub fn from_figures(summary: &mut Summary) {
     let by_case: HashMap<Case, f64> =
         figures(summary.rows.iter().chain(&summary.baselines), |row| {
@@ -30,7 +31,7 @@ pub fn from_figures(summary: &mut Summary) {
     for row in &mut summary.derived {
         let [a, b] = row
             .key
-            .of
+            .pair
             .each_ref()
             .map(|name| by_name.get(&place(name, &row.key.environment, &row.key.params)));
         if let (Ok(value), Some(a), Some(b)) = (&mut row.value, a, b) {
@@ -52,7 +53,7 @@ fn place(name: &str, environment: &str, params: &BTreeMap<String, u64>) -> Place
     (name.to_string(), environment.to_string(), params.clone())
 }
 
-/// Of equal keys the first counts.
+/// The figures by key; the first of equal keys counts.
 fn figures<'a, K: Hash + Eq>(
     rows: impl Iterator<Item = &'a Row>,
     key: impl Fn(&Row) -> K,
@@ -72,7 +73,7 @@ mod tests {
     use model::fixtures::{in_environment, named, run, with};
     use model::{Combination, Derived, Record, StudyView};
 
-    /// Of three launches, each with its own cost: their middle is not their mean.
+    /// Three launches, each with its own cost: their middle is not their mean.
     fn varying(name: &str, environment: &str, costs: [u64; 3]) -> Record {
         let record = in_environment(environment, named(name, "file.stat", 1));
         with(record, |m| {
@@ -98,7 +99,7 @@ mod tests {
                 .map(|combination| Derived {
                     name: "d".into(),
                     combination,
-                    of: ["b".to_string(), "a".to_string()],
+                    pair: ["b".to_string(), "a".to_string()],
                 })
                 .into(),
             ..StudyView::default()

@@ -11,6 +11,7 @@ use model::{Combination, Nanos, Run};
 use stats::{Interval, OverRuns, Ranged, Side};
 use std::mem::discriminant;
 
+/// The results of a run, or of all runs of a file together.
 pub fn summarize(run: &Run) -> Summary {
     let mut whole = together(
         run,
@@ -70,13 +71,13 @@ fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
 fn rows_together(
     rows: &mut [Row],
     others: &[Summary],
-    of: fn(&Summary) -> &Vec<Row>,
+    part: fn(&Summary) -> &Vec<Row>,
     target_percent: f64,
 ) {
     for (i, row) in rows.iter_mut().enumerate() {
         let again = others
             .iter()
-            .filter_map(|other| of(other).get(i))
+            .filter_map(|other| part(other).get(i))
             .filter(|again| again.case == row.case);
         let all: Vec<Row> = std::iter::once(row.clone()).chain(again.cloned()).collect();
         *row = row_together(&all, target_percent);
@@ -202,10 +203,10 @@ fn moves(parts: &[(RowCost, f64)]) -> Option<Moves> {
     let slower_ln = parts
         .iter()
         .map(|(part, _)| {
-            let own = part
+            let relative = part
                 .relative
                 .filter(|compared| Some(compared.in_user_mode) == in_user_mode)?;
-            Some((part.median.0 / own.value).ln())
+            Some((part.median.0 / relative.value).ln())
         })
         .collect::<Option<Vec<f64>>>()
         .unwrap_or_default();
@@ -216,10 +217,10 @@ fn moves(parts: &[(RowCost, f64)]) -> Option<Moves> {
 }
 
 /// `None` unless every part has a value above 0.
-fn mean_of(parts: &[(RowCost, f64)], of: impl Fn(&RowCost) -> Option<f64>) -> Option<f64> {
+fn mean_of(parts: &[(RowCost, f64)], value: impl Fn(&RowCost) -> Option<f64>) -> Option<f64> {
     let logs = parts
         .iter()
-        .map(|(part, runs)| Some(of(part).filter(|value| *value > 0.0)?.ln() * runs));
+        .map(|(part, runs)| Some(value(part).filter(|value| *value > 0.0)?.ln() * runs));
     let runs: f64 = parts.iter().map(|(_, runs)| runs).sum();
     Some((logs.sum::<Option<f64>>()? / runs).exp())
 }
@@ -235,14 +236,14 @@ fn hull(intervals: impl Iterator<Item = Option<Interval>>) -> Option<Interval> {
         })
 }
 
-/// One of each kind. What is said of an interval is said of the one that is shown.
+/// One warning of each kind. Warnings about an interval concern the one that is shown.
 fn warnings(
     runs: &[Row],
     over: &OverRuns,
     cost: Option<&RowCost>,
     target_percent: f64,
 ) -> Vec<Warning> {
-    let mut found: Vec<Warning> = Vec::new();
+    let mut warnings: Vec<Warning> = Vec::new();
     for warning in runs.iter().flat_map(|row| &row.warnings) {
         let of_interval = matches!(
             warning,
@@ -250,12 +251,12 @@ fn warnings(
         );
         let replaced = of_interval && over.low_high.is_some();
         if !replaced
-            && !found.iter().any(|other| match warning {
+            && !warnings.iter().any(|other| match warning {
                 Warning::Recorded { .. } | Warning::Unverified { .. } => other == warning,
                 _ => discriminant(other) == discriminant(warning),
             })
         {
-            found.push(warning.clone());
+            warnings.push(warning.clone());
         }
     }
     let reached = if over.low_high.is_some() {
@@ -264,22 +265,25 @@ fn warnings(
         None
     };
     let missed = reached.filter(|reached| *reached > target_percent);
-    found.extend(missed.map(|reached_percent| Warning::TargetNotMet {
+    warnings.extend(missed.map(|reached_percent| Warning::TargetNotMet {
         target_percent,
         reached_percent,
     }));
     let failed = runs.iter().filter(|row| row.figure.is_err()).count();
     if failed > 0 && failed < runs.len() {
-        found.push(Warning::FailedInRuns {
+        warnings.push(Warning::FailedInRuns {
             failed,
             runs: runs.len(),
         });
     }
-    let few = (1..stats::FEWEST_REPEATED).contains(&over.count());
-    found.extend(few.then_some(Warning::FewRuns { runs: over.count() }));
-    found
+    let few = (1..stats::FEWEST_REPEATED).contains(&over.known_runs());
+    warnings.extend(few.then_some(Warning::FewRuns {
+        runs: over.known_runs(),
+    }));
+    warnings
 }
 
+/// The derived rows of several runs, by key; a value that any run has is combined with those of the others.
 pub fn derived_over(runs: impl Iterator<Item = Vec<DerivedRow>>) -> Vec<DerivedRow> {
     let mut rows: IndexMap<_, (DerivedRow, Vec<Ranged>)> = IndexMap::new();
     for row in runs.flatten() {
@@ -322,8 +326,8 @@ fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
         low_high: over.or(within),
     })
 }
-
 impl Summary {
+    /// The number of runs.
     pub fn runs(&self) -> usize {
         1 + self.repeats.len()
     }

@@ -46,16 +46,17 @@ pub struct Summary {
 impl Summary {
     /// The baselines that were not asked for.
     pub fn other_baselines(&self) -> impl Iterator<Item = &Row> {
-        let is_asked = |row: &Row| self.rows.iter().any(|asked| asked.case == row.case);
-        self.baselines.iter().filter(move |row| !is_asked(row))
+        let baselines = self.baselines.iter();
+        baselines.filter(|row| !self.rows.iter().any(|asked| asked.case == row.case))
     }
 
-    /// No CPU of the machine's was measured on.
+    /// Whether the file has numbers of instructions and no time.
     pub fn is_counted(&self) -> bool {
         let has = |figure: fn(&Row) -> bool| self.rows.iter().any(figure);
         has(|row| row.instructions().is_some()) && !has(|row| row.cost().is_some())
     }
 
+    /// The unit of an environment's figures.
     pub fn unit(&self, environment: &str) -> Unit {
         let mut rows = self.rows.iter().chain(&self.baselines);
         if rows.any(|row| row.case.environment == environment && row.instructions().is_some()) {
@@ -122,27 +123,32 @@ pub struct Versus {
 }
 
 impl Row {
+    /// The figure in its unit; `None` if it failed.
     pub fn quantity(&self) -> Option<Quantity> {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
+    /// The cost; `None` if it failed, or instructions were counted.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()
     }
 
+    /// The instructions; `None` if it failed, or time was measured.
     pub fn instructions(&self) -> Option<&Instructions> {
         self.figure.as_ref().ok()?.instructions()
     }
 
+    /// The reason why there is no figure.
     pub fn failure(&self) -> Option<&Failure> {
         self.figure.as_ref().err()
     }
 
+    /// Whether a tracer of system calls was on.
     pub fn is_traced(&self) -> bool {
         self.warnings.contains(&Warning::Traced)
     }
 
-    /// No two runs need agree on it.
+    /// Whether the cost depends on the file system's history, so that two runs need not agree.
     pub fn depends_on_history(&self) -> bool {
         self.warnings.contains(&Warning::DependsOnHistory)
     }

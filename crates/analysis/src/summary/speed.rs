@@ -23,7 +23,7 @@ pub struct MachineSpeed {
 }
 
 impl MachineSpeed {
-    /// 95 times in 100.
+    /// How far the machine's speed in the next run may be from the expected one, 95 times in 100, in percent.
     pub fn next_run_percent(&self) -> f64 {
         let machine = Side::of_machine(
             &[],
@@ -44,6 +44,7 @@ pub struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
+    /// The panel of a run, in the native environment if the run has it.
     pub fn new(run: &'a Run) -> Panel<'a> {
         let environment = environment(run);
         let members: Vec<(&Case, &Measurement)> = PANEL
@@ -96,6 +97,7 @@ impl<'a> Panel<'a> {
         })
     }
 
+    /// Whether all members were measured natively.
     pub fn is_native(&self) -> bool {
         self.members
             .iter()
@@ -110,7 +112,8 @@ impl<'a> Panel<'a> {
         stats::geometric_mean(self.costs_ns.values().copied())
     }
 
-    /// For cases in user mode one member that the clock alone moves: others there have two costs, by where their code lies.
+    /// The unit of relative costs in nanoseconds. For cases in user mode it is one member that the clock alone moves: the others have two
+    /// costs, depending on where their code lies.
     pub fn unit_ns(&self, in_user_mode: bool) -> Option<f64> {
         if in_user_mode {
             self.costs_ns.get(SPIN).copied()

@@ -35,6 +35,7 @@ pub struct Rates {
     pub torn: bool,
 }
 
+/// The rates of all rows in the interval between two sets of counts.
 pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
     let interval_ns = now.at_ns.saturating_sub(before.at_ns).max(1);
     let (mut rows, mut total, mut all): (IndexMap<RowKey, CallCount>, _, _) =
@@ -255,7 +256,7 @@ pub(super) mod tests {
     use super::*;
     use model::fixtures::called;
 
-    pub fn count(call: &str, calls: u64, on_cpu_ns: u64) -> CallCount {
+    pub fn counted(call: &str, calls: u64, on_cpu_ns: u64) -> CallCount {
         CallCount {
             errors: [("EAGAIN".to_string(), calls / 2)].into(),
             on_cpu_ns: Some(on_cpu_ns),
@@ -292,9 +293,12 @@ pub(super) mod tests {
 
     #[test]
     fn rates_are_of_the_interval_alone() {
-        let before = counts(SECOND, vec![group("a", 1, vec![count("read", 100, 1000)])]);
-        let a = vec![count("read", 300, SECOND), count("write", 10, 10)];
-        let b = vec![count("read", 1000, 2000)];
+        let before = counts(
+            SECOND,
+            vec![group("a", 1, vec![counted("read", 100, 1000)])],
+        );
+        let a = vec![counted("read", 300, SECOND), counted("write", 10, 10)];
+        let b = vec![counted("read", 1000, 2000)];
         let now = counts(3 * SECOND, vec![group("a", 1, a), group("b", 2, b)]);
         let rates = between(&before, &now, By::Process, &Focus::default());
         let seen = rates.rows.iter().map(|row| (row.pid, row.calls));
@@ -316,7 +320,7 @@ pub(super) mod tests {
 
     #[test]
     fn who_called_nothing_is_not_there() {
-        let before = counts(0, vec![group("a", 1, vec![count("read", 100, 1000)])]);
+        let before = counts(0, vec![group("a", 1, vec![counted("read", 100, 1000)])]);
         let now = counts(SECOND, before.groups.clone());
         // Counts of a group that is gone are no negative rates.
         for now in [now, counts(SECOND, Vec::new())] {
@@ -328,16 +332,19 @@ pub(super) mod tests {
 
     #[test]
     fn a_focus_keeps_its_process_and_its_call() {
-        let a = vec![count("read", 4, 1), count("write", 2, 1)];
-        let b = vec![count("read", 8, 1)];
+        let a = vec![counted("read", 4, 1), counted("write", 2, 1)];
+        let b = vec![counted("read", 8, 1)];
         let now = counts(SECOND, vec![group("a", 1, a), group("a", 2, b)]);
-        let process = |pid| Focus {
-            process: Some(Who {
-                name: "a".into(),
-                pid,
-            }),
-            ..Focus::default()
-        };
+        fn process(pid: Option<u32>) -> Focus {
+            Focus {
+                process: Some(Who {
+                    name: "a".into(),
+                    pid,
+                }),
+                ..Focus::default()
+            }
+        }
+
         let write = Focus {
             call: Some("write".into()),
             ..process(Some(1))
@@ -361,10 +368,10 @@ pub(super) mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_interval() {
-        fn at(at_ns: u64, calls: u64, slow: u64) -> Counts {
+        fn counts_at(at_ns: u64, calls: u64, slow: u64) -> Counts {
             Counts {
                 latencies: latencies(slow),
-                ..counts(at_ns, vec![group("a", 1, vec![count("read", calls, 1)])])
+                ..counts(at_ns, vec![group("a", 1, vec![counted("read", calls, 1)])])
             }
         }
 
@@ -375,7 +382,7 @@ pub(super) mod tests {
             BTreeMap::from([("read".to_string(), histogram)])
         }
 
-        let (before, now) = (at(0, 1000, 0), at(SECOND, 1010, 10));
+        let (before, now) = (counts_at(0, 1000, 0), counts_at(SECOND, 1010, 10));
         let row = &between(&before, &now, By::Call, &Focus::default()).rows[0];
         let p50_ns = row.p50_ns.unwrap();
         assert!((90_000.0..120_000.0).contains(&p50_ns), "{row:?}");

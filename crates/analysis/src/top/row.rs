@@ -52,6 +52,7 @@ pub struct Focus {
 }
 
 impl Focus {
+    /// The name that the screen's title shows: the innermost that was gone into.
     pub fn name(&self) -> String {
         self.call
             .clone()
@@ -70,7 +71,7 @@ impl Focus {
     }
 }
 
-/// What a row is of.
+/// What identifies a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct RowKey {
     /// The name of the program or process.
@@ -87,7 +88,7 @@ pub struct RowKey {
     pub error: Option<String>,
 }
 
-/// One row: what it is of, and what happened in the interval. Names that do not apply are null.
+/// One row: what it counts, and what happened in the interval. Names that do not apply are null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     #[serde(flatten)]
@@ -129,6 +130,7 @@ impl Deref for Row {
 }
 
 impl Row {
+    /// The process or program of the row.
     pub fn who(&self) -> Option<Who> {
         Some(Who {
             name: self.process.clone()?,
@@ -136,6 +138,7 @@ impl Row {
         })
     }
 
+    /// Whether the filter's text, in lower case, is in one of the row's names.
     pub fn contains(&self, wanted: &str) -> bool {
         let pid = self.pid.map(|pid| pid.to_string());
         [

@@ -43,6 +43,7 @@ pub enum Sort {
 }
 
 impl Sort {
+    /// The heading of the column.
     pub fn name(self) -> &'static str {
         match self {
             Sort::Calls => "calls/s",
@@ -97,6 +98,7 @@ pub struct View {
 }
 
 impl View {
+    /// The first screen, without focus and filter.
     pub fn new(by: By, sort: Sort) -> View {
         View {
             by,
@@ -124,6 +126,7 @@ impl View {
         }
     }
 
+    /// What the rows that were gone into select.
     pub fn focus(&self) -> Focus {
         let mut focus = Focus::default();
         for row in &self.entered {
@@ -136,7 +139,7 @@ impl View {
         focus
     }
 
-    /// Those of a process are calls, those of a call are classes.
+    /// What the rows are: of a process that was gone into calls, of a call classes.
     pub fn rows_by(&self) -> By {
         match self.entered.last() {
             None => self.by,
@@ -146,6 +149,7 @@ impl View {
         }
     }
 
+    /// The rows that match the filter, sorted.
     pub fn shown(&self, mut rows: Vec<Row>) -> Vec<Row> {
         let wanted = self.filter.to_lowercase();
         rows.retain(|row| wanted.is_empty() || row.contains(&wanted));
@@ -153,7 +157,7 @@ impl View {
         rows
     }
 
-    /// The first row if the selected one is gone.
+    /// The index of the selected row, of the first one if that is gone.
     pub fn selected(&self, rows: &[Row]) -> usize {
         rows.iter()
             .position(|row| {
@@ -256,16 +260,16 @@ fn next<T: Copy + PartialEq>(all: &[T], now: T) -> T {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rates::tests::{count, counts, group};
+    use super::super::rates::tests::{counted, counts, group};
     use super::super::{Counts, between};
     use super::*;
 
     fn rows(view: &View) -> Vec<Row> {
-        let mut slow = count("read", 4, 4_000);
+        let mut slow = counted("read", 4, 4_000);
         slow.blocked_ns = Some(9_000);
         let groups = vec![
-            group("a", 1, vec![slow, count("write", 20, 10)]),
-            group("b", 2, vec![count("read", 8, 1)]),
+            group("a", 1, vec![slow, counted("write", 20, 10)]),
+            group("b", 2, vec![counted("read", 8, 1)]),
         ];
         let now = counts(1_000_000_000, groups);
         view.shown(between(&Counts::default(), &now, view.rows_by(), &view.focus()).rows)

@@ -21,7 +21,7 @@ fn functions(tree: &Call) -> Functions {
         let sum = sums
             .entry((in_source(&call.name).to_string(), call.group))
             .or_default();
-        *sum = (sum.0 + call.own, sum.1 + call.calls);
+        *sum = (sum.0 + call.self_instructions, sum.1 + call.calls);
         call.children.iter().for_each(|child| add(child, sums));
     }
     let mut sums = HashMap::new();
@@ -54,12 +54,12 @@ fn merged(functions: Functions) -> Vec<FunctionSum> {
             name,
             group,
             calls: 0,
-            own: 0,
+            self_instructions: 0,
         });
-        (row.own, row.calls) = (row.own + own, row.calls + calls);
+        (row.self_instructions, row.calls) = (row.self_instructions + own, row.calls + calls);
     }
     let mut rows: Vec<FunctionSum> = rows.into_values().collect();
-    rows.sort_by(|a, b| (b.own, &a.name).cmp(&(a.own, &b.name)));
+    rows.sort_by(|a, b| (b.self_instructions, &a.name).cmp(&(a.self_instructions, &b.name)));
     rows
 }
 
@@ -127,8 +127,10 @@ fn group_changes(before: &KernelExplanation, after: &KernelExplanation) -> Vec<G
 }
 
 fn changes(before: &[FunctionSum], after: &[FunctionSum]) -> Vec<Change> {
-    let [before, after] =
-        [before, after].map(|side| side.iter().map(|f| (f.name.as_str(), f.group, f.own)));
+    let [before, after] = [before, after].map(|side| {
+        side.iter()
+            .map(|f| (f.name.as_str(), f.group, f.self_instructions))
+    });
     side_by_side(before, after)
         .into_iter()
         .map(|(name, group, before, after)| Change {
@@ -161,7 +163,7 @@ mod tests {
         assert_eq!(groups, [12, 5]);
         let names: Vec<_> = rows
             .iter()
-            .map(|row| (row.name.as_str(), row.own, row.calls))
+            .map(|row| (row.name.as_str(), row.self_instructions, row.calls))
             .collect();
         assert_eq!(
             names,
@@ -201,7 +203,7 @@ mod tests {
                 name: name.into(),
                 group: Group::Work,
                 calls: 1,
-                own,
+                self_instructions: own,
             })
         }
 

@@ -233,7 +233,7 @@ impl Builder<'_> {
             name: node.name.clone(),
             group,
             calls: node.calls,
-            own: node.own,
+            self_instructions: node.own,
             total: node.own + children.iter().map(|child| child.total).sum::<u64>(),
             children,
         }
@@ -302,7 +302,10 @@ mod tests {
         } else {
             format!("[{}]", below.join(" "))
         };
-        format!("{}{times} {}/{}{below}", call.name, call.own, call.total)
+        format!(
+            "{}{times} {}/{}{below}",
+            call.name, call.self_instructions, call.total
+        )
     }
 
     /// Functions, steps and addresses, and their tree.

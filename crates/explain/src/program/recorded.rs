@@ -195,14 +195,16 @@ fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
         .into_iter()
         .map(|(name, reasons)| FunctionInKernel {
             function: name.to_string(),
-            own: reasons.values().sum(),
+            self_instructions: reasons.values().sum(),
             mostly_for: reasons
                 .iter()
                 .max_by_key(|(_, times)| **times)
                 .map_or_else(String::new, |(reason, _)| reason.to_string()),
         })
         .collect();
-    rows.sort_by(|a, b| (b.own, &a.function).cmp(&(a.own, &b.function)));
+    rows.sort_by(|a, b| {
+        (b.self_instructions, &a.function).cmp(&(a.self_instructions, &b.function))
+    });
     rows
 }
 

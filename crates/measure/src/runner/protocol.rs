@@ -163,7 +163,7 @@ impl Singles {
         [self.facts.number("timer_ns"), self.facts.number("tick_ns")]
             .iter()
             .all(|ns| ns.is_some_and(|ns| ns > 0.0 && ns < 1e9))
-            && self.classes[0].count() > 0
+            && self.classes[0].total_count() > 0
     }
 
     pub fn calls(self) -> SingleCalls {

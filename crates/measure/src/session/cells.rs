@@ -100,7 +100,7 @@ pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
                 .map(|boot| boot.counts[number].clone())
                 .collect::<Result<Vec<f64>, Failure>>();
             let (count, reason) = match found {
-                Ok(each) => (AtlasCount::of(&each), None),
+                Ok(each) => (AtlasCount::from_boots(&each), None),
                 Err(failure) => (None, Some(failure.message)),
             };
             AtlasCell {

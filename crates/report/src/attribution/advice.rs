@@ -90,7 +90,7 @@ fn cause(advice: &Advice, paths: usize) -> String {
 fn calls(advice: &Advice) -> String {
     let number = thousands(advice.calls as f64);
     let names = some(&advice.names, MOST_CALLS);
-    let of = advice.of.as_deref().unwrap_or_default();
+    let of = advice.subject.as_deref().unwrap_or_default();
     let same = match &advice.paths[..] {
         [only] if advice.items == 1 => only.path.clone(),
         _ => format!("the same {}", counted(advice.items, "path")),

@@ -59,7 +59,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
                 .filter_map(|(column, value)| Some((column, value.clone()?)));
             format!("{fact} of {environment}: {}", by_file(texts.collect()))
         }
-        Caution::Mitigations { own } => {
+        Caution::Mitigations { unshared: own } => {
             let texts = own
                 .iter()
                 .map(|(column, own)| (*column, joined(own)))

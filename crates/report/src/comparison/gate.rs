@@ -2,7 +2,9 @@
 
 use crate::comparison::row::share;
 use crate::numbers;
-use analysis::compare::{Comparison, Difference, EntriesRule, Found, Gated, GatedRow, NotJudged};
+use analysis::compare::{
+    Comparison, Difference, EntriesRule, GateVerdict, Gated, GatedRow, NotJudged,
+};
 use model::grouped;
 use model::prose::{counted, few};
 
@@ -17,9 +19,9 @@ pub fn findings(comparison: &Comparison) -> Vec<Finding> {
 }
 
 fn finding(comparison: &Comparison, limit: f64, row: &GatedRow) -> Finding {
-    let (outcome, text) = match &row.found {
-        Found::Passed | Found::Unclear { .. } => (Outcome::Passed, String::new()),
-        Found::Grown { ratio, low, high } => {
+    let (outcome, text) = match &row.verdict {
+        GateVerdict::Passed | GateVerdict::Unclear { .. } => (Outcome::Passed, String::new()),
+        GateVerdict::Grown { ratio, low, high } => {
             let interval = if low == high {
                 String::new()
             } else {
@@ -33,8 +35,8 @@ fn finding(comparison: &Comparison, limit: f64, row: &GatedRow) -> Finding {
             );
             (Outcome::Failed, text)
         }
-        Found::Entries(difference) => (Outcome::Failed, entries(comparison, row, difference)),
-        Found::NotJudged { reason } => (Outcome::NotJudged, reason_text(*reason).to_string()),
+        GateVerdict::Entries(difference) => (Outcome::Failed, entries(comparison, row, difference)),
+        GateVerdict::NotJudged { reason } => (Outcome::NotJudged, reason_text(*reason).to_string()),
     };
     Finding {
         name: row.key.to_string(),
@@ -45,7 +47,7 @@ fn finding(comparison: &Comparison, limit: f64, row: &GatedRow) -> Finding {
 
 /// `file.stat makes more kernel entries: stat x2 in new, stat x1 in old`
 fn entries(comparison: &Comparison, row: &GatedRow, difference: &Difference) -> String {
-    let Difference { own, base } = difference;
+    let Difference { entries: own, base } = difference;
     let kind = if own.total() > base.total() {
         "more"
     } else {
@@ -74,18 +76,19 @@ fn reason_text(reason: NotJudged) -> &'static str {
 }
 
 fn headlines(gate: &Gated) -> Vec<String> {
-    let count =
-        |is_it: fn(&Found) -> bool| gate.rows.iter().filter(|row| is_it(&row.found)).count();
+    let count = |is_it: fn(&GateVerdict) -> bool| {
+        gate.rows.iter().filter(|row| is_it(&row.verdict)).count()
+    };
     let mut lines = Vec::new();
     if let Some(limit) = gate.limit {
-        let grown = count(|findings| matches!(findings, Found::Grown { .. }));
+        let grown = count(|findings| matches!(findings, GateVerdict::Grown { .. }));
         lines.push(format!(
             "{} certainly grew by more than {} (--fail-over)",
             rows(grown, "row"),
             share(limit)
         ));
     }
-    let entries = count(|found| matches!(found, Found::Entries(_)));
+    let entries = count(|found| matches!(found, GateVerdict::Entries(_)));
     let what = match gate.entries {
         Some(EntriesRule::Any) => "other kernel entries (--fail-on-entries=any)",
         Some(EntriesRule::More) => "more kernel entries (--fail-on-entries)",

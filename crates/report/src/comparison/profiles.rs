@@ -6,8 +6,8 @@ use crate::numbers::{signed, thousands};
 use crate::profile::class;
 use crate::{Cell, Columns, Records, Style, Table};
 use analysis::compare::{
-    CountKind, Counts, Exceeded, MEMORY, Part, ProfileComparison, ProfileFound, ProfileGatedRow,
-    ProfileRow, Span,
+    CountKind, Counts, Exceeded, MEMORY, Part, ProfileComparison, ProfileGatedRow, ProfileRow,
+    ProfileVerdict, Span,
 };
 use document::{Block, Document};
 use itertools::Itertools;
@@ -252,9 +252,13 @@ pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
 }
 
 fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) -> Finding {
-    let (outcome, text) = match &row.found {
-        ProfileFound::Passed | ProfileFound::Unclear { .. } => (Outcome::Passed, String::new()),
-        ProfileFound::Grown { of, own, base } => {
+    let (outcome, text) = match &row.verdict {
+        ProfileVerdict::Passed | ProfileVerdict::Unclear { .. } => (Outcome::Passed, String::new()),
+        ProfileVerdict::Grown {
+            count_kind: of,
+            span: own,
+            base,
+        } => {
             let text = format!(
                 "{}: {} {} in {}, {} in {}, over {}{}",
                 row.call,

@@ -134,7 +134,13 @@ pub fn ratio(verdict: &Verdict) -> Cell {
 
 /// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow.
 pub fn interval(verdict: &Verdict) -> Cell {
-    let Some(Ratio { low, high, of, .. }) = verdict.interval() else {
+    let Some(Ratio {
+        low,
+        high,
+        kind: of,
+        ..
+    }) = verdict.interval()
+    else {
         return Cell::default();
     };
     if matches!(of, RatioOf::Instructions { .. }) && low == high {
@@ -180,7 +186,7 @@ pub fn judged(mark: Mark) -> Cell {
 pub fn different_work(comparison: &Comparison, column: usize, difference: &Difference) -> String {
     format!(
         "not the same operation: {} in {}, {} in {}",
-        numbers::entries(&difference.own),
+        numbers::entries(&difference.entries),
         comparison.label(column),
         numbers::entries(&difference.base),
         comparison.label(comparison.baseline)

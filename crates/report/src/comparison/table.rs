@@ -132,7 +132,7 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
         let first = comparison
             .study
             .as_ref()
-            .and_then(|study| study.scale(&row.of[0]));
+            .and_then(|study| study.scale(&row.pair[0]));
         let scale = if row.combination == Combination::Ratio {
             first
         } else {

@@ -107,8 +107,10 @@ pub fn kernel_functions(explanation: &KernelExplanation) -> Table {
         .left("spent on", |f| f.group.title())
         .field("spent_on", |f| f.group.title())
         .counts("calls", "calls", |f| f.calls)
-        .counts("own instructions", "own_instructions", |f| f.own)
-        .right("%", |f| percent(f.own, whole))
+        .counts("own instructions", "own_instructions", |f| {
+            f.self_instructions
+        })
+        .right("%", |f| percent(f.self_instructions, whole))
         .table()
 }
 
@@ -162,7 +164,10 @@ fn branch(call: &Call, shares: &Shares) -> Branch {
         } else {
             String::new()
         },
-        numbers: vec![thousands(call.total as f64), thousands(call.own as f64)],
+        numbers: vec![
+            thousands(call.total as f64),
+            thousands(call.self_instructions as f64),
+        ],
         is_large: call.total as f64 >= shares.large,
         below: below(call, shares),
     }

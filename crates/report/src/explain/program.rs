@@ -111,8 +111,8 @@ fn functions(kernel: &ProgramInKernel, most: usize) -> Table {
     let columns = Columns::of(&kernel.split.functions)
         .left("function", |row| &row.function)
         .left("mostly for", |row| &row.mostly_for)
-        .right("own instructions", |row| row.own)
-        .right("%", |row| share(row.own, whole));
+        .right("own instructions", |row| row.self_instructions)
+        .right("%", |row| share(row.self_instructions, whole));
     shortened(columns.table(), most)
 }
 
@@ -217,7 +217,7 @@ mod tests {
         }];
         let function = FunctionInKernel {
             function: "path_openat".into(),
-            own: open,
+            self_instructions: open,
             mostly_for: "openat".into(),
         };
         let (user, kernel_mode) = (Some(instructions - open), Some(open));

@@ -44,7 +44,7 @@ impl Latency {
         let at = |share| percentile(&times, share).map(|ns| net(ns, offset_ns));
         Some(Latency {
             call: call.to_string(),
-            calls: times.count(),
+            calls: times.total_count(),
             p50_ns: at(0.5),
             p90_ns: at(0.9),
             p99_ns: at(0.99),

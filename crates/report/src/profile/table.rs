@@ -19,7 +19,7 @@ pub fn profile_table(profile: &Profile, by: By) -> Table {
     let rows = totals.len();
     if rows > 0 && covers_all(by) {
         totals.push(Total {
-            of: String::new(),
+            group: String::new(),
             count: CallCount {
                 call: "total".into(),
                 ..profile.all_calls()
@@ -77,7 +77,7 @@ fn columns<'r>(profile: &Profile, by: By, totals: &'r [Total]) -> TotalColumns<'
 fn names(by: By, totals: &[Total]) -> TotalColumns<'_> {
     let mut columns = Columns::of(totals);
     if let Some(title) = group(by) {
-        columns = columns.same(title, |t| &t.of);
+        columns = columns.same(title, |t| &t.group);
         if matches!(by, By::Path | By::Descriptor | By::Cgroup) {
             columns = columns.wrapping();
         }

@@ -59,7 +59,7 @@ pub fn sentence(versus: &Versus) -> String {
     text += ".";
     text += &scaled(versus, first, difference);
     let mut causes = versus.causes.iter();
-    if causes.any(|cause| cause.of == CauseOf::UntimedKernel) {
+    if causes.any(|cause| cause.kind == CauseOf::UntimedKernel) {
         text += &counts(versus);
     }
     text
@@ -86,7 +86,7 @@ fn scaled(versus: &Versus, cause: &Cause, difference: f64) -> String {
 
 /// Seconds by which the times of the cause's call differ.
 fn traced(versus: &Versus, cause: &Cause) -> Option<f64> {
-    let (CauseOf::Calls { call } | CauseOf::TimePerCall { call }) = &cause.of else {
+    let (CauseOf::Calls { call } | CauseOf::TimePerCall { call }) = &cause.kind else {
         return None;
     };
     let counts = &row(versus, call)?.counts;
@@ -108,7 +108,7 @@ fn named(causes: &[Cause], difference: f64) -> &[Cause] {
 }
 
 fn describe(versus: &Versus, cause: &Cause) -> String {
-    match &cause.of {
+    match &cause.kind {
         CauseOf::Calls { call } => row(versus, call).and_then(moved).unwrap_or(call.clone()),
         CauseOf::TimePerCall { call } => row(versus, call).and_then(longer).unwrap_or(call.clone()),
         CauseOf::UserMode => "user mode".to_string(),

@@ -94,7 +94,7 @@ pub fn memory(least_byte: u64, result: &RaceResult) -> Cell {
         .inside
         .as_ref()
         .map_or(least_byte, |inside| inside.empty_memory_byte);
-    let bytes = Span::of(result.memory_usage_byte.clone()).median;
+    let bytes = Span::from_values(result.memory_usage_byte.clone()).median;
     let below = if bytes as f64 <= STARTING * least_byte as f64 {
         "< "
     } else {

@@ -34,7 +34,7 @@ impl Portrait {
     pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
         let summary = summarize(run);
         Portrait {
-            column: Column::of(label, run, &summary),
+            column: Column::from_summary(label, run, &summary),
             detail: if with_detail {
                 Some(Detail::new(run, summary))
             } else {

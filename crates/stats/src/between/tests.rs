@@ -6,7 +6,7 @@ use crate::{Calm, launches, median};
 use model::{Block, Measurement};
 use rand::rngs::ChaCha8Rng;
 
-/// What moves simulated runs, as standard deviations.
+/// Standard deviations of the effects that move simulated runs.
 #[derive(Clone, Copy)]
 struct Truth {
     machine: f64,
@@ -53,7 +53,7 @@ fn session(
             (
                 Launches {
                     earlier: earlier.clone(),
-                    ..of(&medians)
+                    ..run_with_levels(&medians)
                 },
                 shift,
             )
@@ -61,7 +61,7 @@ fn session(
         .collect()
 }
 
-fn of(levels_ns: &[f64]) -> Launches {
+fn run_with_levels(levels_ns: &[f64]) -> Launches {
     let median_ns = median(levels_ns.to_vec()).unwrap_or(100.0);
     Launches {
         median_ns,
@@ -72,10 +72,10 @@ fn of(levels_ns: &[f64]) -> Launches {
 }
 
 fn case(medians_ns: &[f64]) -> Side {
-    Side::of_case(&[(of(medians_ns), 0.0)]).unwrap()
+    Side::of_case(&[(run_with_levels(medians_ns), 0.0)]).unwrap()
 }
 
-/// `truth` measured as 20% slower: relative to the machine if `by_machine`, else with what is learned of it.
+/// `truth` measured as `ratio` times as slow: relative to the machine if `by_machine`, else with what is learned of it.
 fn compared(
     random: &mut ChaCha8Rng,
     ratio: f64,
@@ -83,23 +83,29 @@ fn compared(
     runs: (usize, usize),
     by_machine: bool,
 ) -> BetweenRuns {
-    let mut sides = |cost: f64| {
-        let runs = session(random, cost, truth, runs);
-        let shifts: Vec<f64> = runs.iter().map(|(_, shift)| *shift).collect();
-        let machine = Side::of_machine(
-            &shifts,
-            Deviation {
-                sd: truth.machine,
-                degrees: 19.0,
-            },
-        );
-        if by_machine {
-            return vec![Side::of_case(&runs).unwrap()];
-        }
-        vec![Side::of_case(&runs).unwrap(), machine]
+    let new = sides(random, 100.0 * ratio, truth, runs, by_machine);
+    let old = sides(random, 100.0, truth, runs, by_machine);
+    BetweenRuns::from_sides(&new, &old)
+}
+
+fn sides(
+    random: &mut ChaCha8Rng,
+    cost: f64,
+    truth: Truth,
+    runs: (usize, usize),
+    by_machine: bool,
+) -> Vec<Side> {
+    let runs = session(random, cost, truth, runs);
+    let shifts: Vec<f64> = runs.iter().map(|(_, shift)| *shift).collect();
+    let case = Side::of_case(&runs).unwrap();
+    if by_machine {
+        return vec![case];
+    }
+    let learned = Deviation {
+        sd: truth.machine,
+        degrees: 19.0,
     };
-    let (new, old) = (sides(100.0 * ratio), sides(100.0));
-    BetweenRuns::of(&new, &old)
+    vec![case, Side::of_machine(&shifts, learned)]
 }
 
 fn coverage(seed: u64, truth: Truth, runs: (usize, usize), by_machine: bool) -> f64 {
@@ -164,7 +170,7 @@ fn sessions_that_differ_are_not_called_changed() {
 fn p_values_and_interval_agree() {
     for step in 0..60 {
         let new = 90.0 + f64::from(step) * 0.5;
-        let ratio = BetweenRuns::of(
+        let ratio = BetweenRuns::from_sides(
             &[case(&[new - 0.4, new, new + 0.3])],
             &[case(&[99.8, 100.0, 100.1])],
         );
@@ -181,14 +187,15 @@ fn p_values_and_interval_agree() {
 #[test]
 fn one_launch_gives_a_wide_interval_and_none_gives_nothing() {
     fn width(medians_ns: &[f64]) -> f64 {
-        let (low, high) = BetweenRuns::of(&[case(medians_ns)], &[case(medians_ns)]).low_high();
+        let (low, high) =
+            BetweenRuns::from_sides(&[case(medians_ns)], &[case(medians_ns)]).low_high();
         high / low
     }
 
     let (one, three) = (width(&[100.0]), width(&[100.0; 3]));
     assert!(one > 1.07 && three < 1.06, "{one} {three}");
-    assert_eq!(Side::of_case(&[(of(&[]), 0.0)]), None);
-    assert_eq!(Side::of_case(&[(of(&[0.0]), 0.0)]), None);
+    assert_eq!(Side::of_case(&[(run_with_levels(&[]), 0.0)]), None);
+    assert_eq!(Side::of_case(&[(run_with_levels(&[0.0]), 0.0)]), None);
     assert_eq!(Side::of_case(&[]), None);
 }
 
@@ -198,29 +205,30 @@ fn runs_without_scatter_are_no_proof() {
         (
             Launches {
                 earlier: vec![1.0; 3],
-                ..of(&[100.0])
+                ..run_with_levels(&[100.0])
             },
             0.0,
         )
     });
     let side = Side::of_case(&runs).unwrap();
-    let same = BetweenRuns::of(&[side], &[side]);
+    let same = BetweenRuns::from_sides(&[side], &[side]);
     let (low, high) = same.low_high();
     assert!(
         low < 1.0 && 1.0 < high && same.p_differs() > 0.99,
         "{same:?}"
     );
     // A clock whose steps are a tenth of a batch.
-    let percent = |clock_step| {
+    fn percents(runs: &[(Launches, f64); 3], clock_step: f64) -> [f64; 2] {
         let runs = runs
             .clone()
             .map(|(run, slower)| (Launches { clock_step, ..run }, slower));
         [&runs[..], &runs[..1]].map(|runs| Side::of_case(runs).unwrap().next_run().percent())
-    };
+    }
+
+    let coarse = percents(&runs, 0.1);
     assert!(
-        percent(0.1).iter().all(|percent| *percent > 9.0) && percent(0.0)[0] < 3.0,
-        "{:?}",
-        percent(0.1)
+        coarse.iter().all(|percent| *percent > 9.0) && percents(&runs, 0.0)[0] < 3.0,
+        "{coarse:?}"
     );
 }
 
@@ -231,7 +239,7 @@ fn the_machine_as_a_whole_moves_as_it_did_before() {
         degrees: 9.0,
     };
     let [new, old] = [0.03, 0.0].map(|ln| Side::of_machine(&[ln], learned));
-    let ratio = BetweenRuns::of(&[new], &[old]);
+    let ratio = BetweenRuns::from_sides(&[new], &[old]);
     assert!(
         (ratio.log_ratio - 0.03).abs() < 1e-12
             && (ratio.error.sd - 0.01 * 2f64.sqrt()).abs() < 1e-12
@@ -250,7 +258,7 @@ fn the_machine_as_a_whole_moves_as_it_did_before() {
 fn the_next_run_is_where_the_launches_and_the_machine_let_it_be() {
     let launches = Launches {
         of_launches: 1e-9,
-        ..of(&[100.0; 3])
+        ..run_with_levels(&[100.0; 3])
     };
     let quiet = Side::of_case(&[(launches, 0.0)]).unwrap();
     let half = 2.776445 * 2f64.sqrt() * EXPECTED.sd;
@@ -278,13 +286,13 @@ fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
                 level_ns: this,
                 of_launches: of_launch,
                 earlier,
-                ..of(&medians_ns)
+                ..run_with_levels(&medians_ns)
             };
-            let found = Side::of_case(&[(run, 0.0)])
+            let interval = Side::of_case(&[(run, 0.0)])
                 .unwrap()
                 .next_run()
                 .interval(this);
-            found.is_some_and(|interval| interval.low <= next && next <= interval.high)
+            interval.is_some_and(|interval| interval.low <= next && next <= interval.high)
         });
         assert!(
             share >= 0.93,
@@ -323,13 +331,13 @@ fn launches_are_told_apart_by_their_number() {
 
 #[test]
 fn a_run_that_was_disturbed_all_the_time_claims_little() {
-    let calm = of(&[100.0; 3]);
+    let calm = run_with_levels(&[100.0; 3]);
     let disturbed = Launches {
         disturbed_ln: 1.4f64.ln(),
-        ..of(&[130.0; 3])
+        ..run_with_levels(&[130.0; 3])
     };
     let [old, new] = [calm, disturbed].map(|run| Side::of_case(&[(run, 0.0)]).unwrap());
-    let found = BetweenRuns::of(&[new], &[old]);
-    assert!(found.p_differs() > 0.05, "{found:?}");
+    let ratio = BetweenRuns::from_sides(&[new], &[old]);
+    assert!(ratio.p_differs() > 0.05, "{ratio:?}");
     assert!(new.next_run().percent() > 30.0 && old.next_run().percent() < 6.0);
 }

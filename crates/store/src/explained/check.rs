@@ -34,7 +34,7 @@ pub fn explained(file: &KernelExplanation) -> Checked {
     )?;
     within(
         "functions",
-        file.functions.iter().map(|sum| sum.own),
+        file.functions.iter().map(|sum| sum.self_instructions),
         file.instructions,
     )?;
     within(
@@ -100,7 +100,11 @@ fn call(place: &str, of: &Call, depth: usize) -> Checked {
         return wrong(place, &format!("is more than {DEEPEST} calls deep"));
     }
     let totals = of.children.iter().map(|child| child.total);
-    if totals.chain([of.own]).try_fold(0u64, u64::checked_add) != Some(of.total) {
+    if totals
+        .chain([of.self_instructions])
+        .try_fold(0u64, u64::checked_add)
+        != Some(of.total)
+    {
         let text = format!(
             "total {} of '{}' is not the sum of 'own' and the totals of its children",
             of.total, of.name

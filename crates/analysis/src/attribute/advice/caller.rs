@@ -1,6 +1,6 @@
-//! What the processes of one name did, as rules look at it, and what their calls take.
+//! The calls of all processes with one name, which the rules search, and their time.
 
-use super::found::{Advice, Time};
+use super::output::{Advice, Time};
 use super::workload::{Program, Workload};
 use crate::attribute::seconds::Seconds;
 pub use crate::attribute::seconds::{added, s};
@@ -56,6 +56,7 @@ const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
 pub const FILE_S: Around = [(0.0, 5e-6), (2e-6, 30e-6)];
 
 impl<'a> Caller<'a> {
+    /// The processes of one name; `null_call_ns` is 0 if entering the kernel was not timed.
     pub fn new(
         workload: &'a Workload<'a>,
         name: &'a str,
@@ -85,6 +86,7 @@ impl<'a> Caller<'a> {
         (all_s(least), all_s(middle))
     }
 
+    /// CPU time outside of calls, in seconds, without what tracing adds to each call.
     pub fn outside_s(&self) -> f64 {
         let calls = self.sum(|_| true);
         (self.cpu_s - s(calls.on_cpu_ns.unwrap_or(0)) - self.traced_s(calls.calls).0).max(0.0)
@@ -106,14 +108,17 @@ impl<'a> Caller<'a> {
         (low_s.min(outside_s), high_s.min(outside_s.max(wrappers_s)))
     }
 
+    /// The sum of the classes that `keep` selects.
     pub fn sum(&self, keep: impl Fn(&CallCount) -> bool) -> CallCount {
         self.counts.iter().filter(|count| keep(count)).sum()
     }
 
+    /// The sum of the calls with one of these names, which are separated by spaces.
     pub fn named(&self, names: &str) -> CallCount {
         self.sum(|count| is_one_of(count, names))
     }
 
+    /// The number of calls with one of these names that did not fail.
     pub fn succeeded(&self, names: &str) -> u64 {
         done(&self.named(names))
     }
@@ -134,33 +139,39 @@ impl<'a> Caller<'a> {
         part
     }
 
+    /// So many of the calls that `keep` selects, each class in proportion.
     pub fn some(&self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         Part::new(self).and(calls, keep)
     }
 
+    /// All calls that `keep` selects.
     pub fn whole(&self, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         self.part(|count| if keep(count) { 1.0 } else { 0.0 })
     }
 }
 
+/// Calls that failed with this error.
 pub fn errors(count: &CallCount, name: &str) -> u64 {
     count.errors.get(name).copied().unwrap_or(0)
 }
 
+/// Calls that did not fail.
 pub fn done(count: &CallCount) -> u64 {
     count.calls.saturating_sub(count.failures())
 }
 
 /// `names` are separated by spaces.
 pub fn is_one_of(count: &CallCount, names: &str) -> bool {
-    let own = bare_name(&count.call);
-    names.split(' ').any(|name| name == own)
+    let bare = bare_name(&count.call);
+    names.split(' ').any(|name| name == bare)
 }
 
+/// Whether the class was counted by this operation, e.g. `wait` of futex.
 pub fn does(count: &CallCount, operation: &str) -> bool {
     count.class.operation.as_deref() == Some(operation)
 }
 
+/// Whether the class was counted by descriptors of this kind.
 pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
     count.class.descriptor == Some(kind)
 }
@@ -168,16 +179,18 @@ pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
 /// Stands in for the time on a CPU of a call where the tracer does not measure it (ptrace).
 const USUAL_CALL_NS: u64 = 1000;
 
+/// Whether the calls spent more time blocked than on a CPU.
 pub fn waited(count: &CallCount) -> bool {
     let usual_ns = count.calls.saturating_mul(USUAL_CALL_NS);
     count.blocked_ns > Some(count.on_cpu_ns.unwrap_or(usual_ns))
 }
 
-/// Whether `own` is at least 95% of `other`: programs keep such counts in step, but one side may begin or end a little earlier.
-pub fn keeps_up(own: u64, other: u64) -> bool {
-    own.saturating_mul(20) >= other.saturating_mul(19)
+/// Whether `count` is at least 95% of `other`: programs keep such counts in step, but one side may begin or end a little earlier.
+pub fn keeps_up(count: u64, other: u64) -> bool {
+    count.saturating_mul(20) >= other.saturating_mul(19)
 }
 
+/// `part` of `whole`, from 0 to 1.
 pub fn share(part: u64, whole: u64) -> f64 {
     (part as f64 / whole.max(1) as f64).min(1.0)
 }
@@ -195,6 +208,7 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    /// Without calls yet.
     pub fn new(caller: &'a Caller<'a>) -> Part<'a> {
         Part {
             caller,
@@ -207,6 +221,7 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Adds this share of a class, from 0 to 1: calls, and the times that are known.
     pub fn add(&mut self, count: &'a CallCount, share: f64) {
         let share = share.clamp(0.0, 1.0);
         let calls = (count.calls as f64 * share).round() as u64;
@@ -215,13 +230,9 @@ impl<'a> Part<'a> {
         }
         *self.names.entry(bare_name(&count.call)).or_default() += calls;
         self.calls = self.calls.saturating_add(calls);
-        let plus = |sum: Option<f64>, ns: Option<u64>| match ns {
-            Some(ns) => Some(sum.unwrap_or(0.0) + s(ns) * share),
-            None => sum,
-        };
-        self.on_cpu_s = plus(self.on_cpu_s, count.on_cpu_ns);
-        self.elapsed_s = plus(self.elapsed_s, count.elapsed_ns());
-        self.undivided_s = plus(self.undivided_s, count.elapsed_ns);
+        self.on_cpu_s = plus(self.on_cpu_s, count.on_cpu_ns, share);
+        self.elapsed_s = plus(self.elapsed_s, count.elapsed_ns(), share);
+        self.undivided_s = plus(self.undivided_s, count.elapsed_ns, share);
         self.untimed += if count.elapsed_ns().is_none() {
             calls
         } else {
@@ -229,28 +240,27 @@ impl<'a> Part<'a> {
         };
     }
 
+    /// Adds the calls of another part.
     pub fn join(&mut self, more: Part<'a>) {
-        let sum = |own: Option<f64>, more: Option<f64>| match (own, more) {
-            (Some(own), Some(more)) => Some(own + more),
-            _ => own.or(more),
-        };
         for (name, calls) in more.names {
             *self.names.entry(name).or_default() += calls;
         }
         self.calls = self.calls.saturating_add(more.calls);
-        self.on_cpu_s = sum(self.on_cpu_s, more.on_cpu_s);
-        self.elapsed_s = sum(self.elapsed_s, more.elapsed_s);
-        self.undivided_s = sum(self.undivided_s, more.undivided_s);
+        self.on_cpu_s = sum_known(self.on_cpu_s, more.on_cpu_s);
+        self.elapsed_s = sum_known(self.elapsed_s, more.elapsed_s);
+        self.undivided_s = sum_known(self.undivided_s, more.undivided_s);
         self.untimed = self.untimed.saturating_add(more.untimed);
     }
 
-    /// This share of it.
+    /// Reduces it to this share of its calls and times.
     pub fn keep(&mut self, share: f64) {
-        let part = |calls: u64| (calls as f64 * share).round() as u64;
-        self.names
+        for calls in self
+            .names
             .values_mut()
-            .for_each(|calls| *calls = part(*calls));
-        (self.calls, self.untimed) = (part(self.calls), part(self.untimed));
+            .chain([&mut self.calls, &mut self.untimed])
+        {
+            *calls = (*calls as f64 * share).round() as u64;
+        }
         for seconds in [
             &mut self.on_cpu_s,
             &mut self.elapsed_s,
@@ -270,12 +280,14 @@ impl<'a> Part<'a> {
         self.and(items.saturating_mul(each), keep)
     }
 
+    /// The same for several calls, each by a list of names.
     pub fn with_each_named(self, items: u64, names: &[&str]) -> Part<'a> {
         names.iter().fold(self, |part, names| {
             part.with_each(items, |count| is_one_of(count, names))
         })
     }
 
+    /// With so many more of the calls that `keep` selects.
     pub fn and(mut self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
         let caller = self.caller;
         let share = share(calls, caller.sum(&keep).calls);
@@ -290,15 +302,18 @@ impl<'a> Part<'a> {
         self.calls as f64 * self.caller.null_call_ns / 1e9
     }
 
+    /// Seconds between entry and return, 0 if they were not measured.
     pub fn waited_s(&self) -> f64 {
         self.elapsed_s.unwrap_or(0.0)
     }
 
+    /// Seconds on a CPU, or elapsed if they are not divided; at least those of the crossings.
     pub fn takes_s(&self) -> f64 {
         let known_s = self.on_cpu_s.or(self.undivided_s);
         known_s.unwrap_or(0.0).max(self.crossings_s())
     }
 
+    /// Seconds that are saved if the calls are not made, with the user mode around each.
     pub fn left_out(&self) -> Seconds {
         self.with_around(self.calls, CALL_S)
     }
@@ -325,10 +340,9 @@ impl<'a> Part<'a> {
     /// Without those that are rare among the others.
     fn common_names(&self) -> Vec<&'a str> {
         let most = self.names.values().max().copied().unwrap_or(0);
-        let common = |calls: u64| calls >= most / RARE;
         self.names
             .iter()
-            .filter(|(_, calls)| common(**calls))
+            .filter(|(_, calls)| **calls >= most / RARE)
             .map(|(name, _)| *name)
             .collect()
     }
@@ -337,6 +351,7 @@ impl<'a> Part<'a> {
         self.untimed <= self.calls / 2 || self.caller.null_call_ns > 0.0
     }
 
+    /// Advice about these calls. The saving is left out if most of them have neither a time nor a null call's price.
     pub fn advice(self, items: u64, saved: Seconds) -> Advice {
         let (caller, names) = (self.caller, self.common_names());
         Advice {
@@ -355,6 +370,7 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// The same with elapsed time, for calls that wait.
     pub fn advice_with_waiting(self, items: u64, saved: Seconds) -> Advice {
         Advice {
             time: Time::Elapsed,
@@ -363,8 +379,23 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Advice to leave out the calls.
     pub fn avoid(self, items: u64) -> Advice {
         let saved = self.left_out();
         self.advice(items, saved)
+    }
+}
+
+fn plus(sum: Option<f64>, ns: Option<u64>, share: f64) -> Option<f64> {
+    match ns {
+        Some(ns) => Some(sum.unwrap_or(0.0) + s(ns) * share),
+        None => sum,
+    }
+}
+
+fn sum_known(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        _ => a.or(b),
     }
 }

@@ -1,7 +1,7 @@
 //! Connections that are made for each item, and used for a few messages.
 
 use super::caller::{Caller, Rule, done, errors, is_on, is_one_of};
-use super::found::Advice;
+use super::output::Advice;
 use model::CallCount;
 use model::DescriptorKind::Socket;
 
@@ -18,13 +18,8 @@ const LOOP: u64 = 20;
 const FEW: u64 = 4;
 
 fn find(caller: &Caller) -> Vec<Advice> {
-    let connects = |count: &CallCount| is_one_of(count, "connect");
     let made = caller.sum(connects);
     let made = done(&made).saturating_add(errors(&made, "EINPROGRESS"));
-    let sends = |count: &CallCount| {
-        is_one_of(count, "sendto sendmsg send")
-            || (is_on(count, Socket) && is_one_of(count, "write writev"))
-    };
     if made < caller.processes.saturating_mul(LOOP)
         || caller.sum(sends).calls > made.saturating_mul(FEW)
     {
@@ -39,4 +34,13 @@ fn find(caller: &Caller) -> Vec<Advice> {
     // The other end's work, and switches to it, may be part of the wait for it.
     let saved = part.left_out().times([1.0, 1.2, 1.6]);
     vec![part.advice(made, saved)]
+}
+
+fn connects(count: &CallCount) -> bool {
+    is_one_of(count, "connect")
+}
+
+fn sends(count: &CallCount) -> bool {
+    is_one_of(count, "sendto sendmsg send")
+        || (is_on(count, Socket) && is_one_of(count, "write writev"))
 }

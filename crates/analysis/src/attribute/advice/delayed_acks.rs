@@ -1,7 +1,7 @@
 //! Small sends in a row over TCP: the second waits for the acknowledgement of the first (Nagle's algorithm), which the other end delays.
 
 use super::caller::{Caller, INPUTS, POLLS, Rule, is_on, is_one_of, s};
-use super::found::Advice;
+use super::output::Advice;
 use crate::attribute::seconds::Seconds;
 use model::{CallCount, DescriptorKind::Socket, Histogram};
 use std::collections::BTreeSet;
@@ -20,28 +20,19 @@ const SOME: u64 = 5;
 const PACKET: u64 = 1460;
 
 fn find(caller: &Caller) -> Vec<Advice> {
-    let small = |count: &CallCount| {
-        let sends = is_one_of(count, "sendto sendmsg send")
-            || (is_on(count, Socket) && is_one_of(count, "write writev"));
-        sends && count.class.size.is_some_and(|size| size < PACKET)
-    };
-    let receives = |count: &CallCount| {
-        (is_one_of(count, INPUTS) && is_on(count, Socket) || is_one_of(count, POLLS))
-            && count.blocked_ns > Some(0)
-    };
-    let part = caller.whole(receives);
+    let part = caller.whole(is_late_receive);
     let names: BTreeSet<&str> = caller
         .counts
         .iter()
-        .filter(|count| receives(count))
+        .filter(|count| is_late_receive(count))
         .map(|count| count.call.as_str())
         .collect();
     let latencies = &caller.profile.latencies;
     let times: Vec<(f64, u64)> = if latencies.is_empty() {
         means(caller, &names)
     } else {
-        let own = names.iter().filter_map(|name| latencies.get(*name));
-        own.flat_map(Histogram::times).collect()
+        let timed = names.iter().filter_map(|name| latencies.get(*name));
+        timed.flat_map(Histogram::times).collect()
     };
     let (waits, ns) = times
         .into_iter()
@@ -49,14 +40,25 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .fold((0, 0.0), |(waits, sum), (ns, calls)| {
             (waits + calls, sum + ns * calls as f64)
         });
-    if let Some(advice) = held(caller, small) {
+    if let Some(advice) = held(caller) {
         return vec![advice];
     }
     let waits = waits.min(part.calls);
-    if waits < SOME || caller.sum(small).calls < waits || ns / 1e9 < part.waited_s() / 2.0 {
+    if waits < SOME || caller.sum(is_small_send).calls < waits || ns / 1e9 < part.waited_s() / 2.0 {
         return Vec::new();
     }
     vec![part.advice_with_waiting(waits, saved(caller, ns / 1e9))]
+}
+
+fn is_small_send(count: &CallCount) -> bool {
+    let sends = is_one_of(count, "sendto sendmsg send")
+        || (is_on(count, Socket) && is_one_of(count, "write writev"));
+    sends && count.class.size.is_some_and(|size| size < PACKET)
+}
+
+fn is_late_receive(count: &CallCount) -> bool {
+    (is_one_of(count, INPUTS) && is_on(count, Socket) || is_one_of(count, POLLS))
+        && count.blocked_ns > Some(0)
 }
 
 /// Where single calls are not timed (ptrace): the mean wait on each socket, and how many waits there were.
@@ -74,11 +76,11 @@ fn means(caller: &Caller, names: &BTreeSet<&str>) -> Vec<(f64, u64)> {
 }
 
 /// As the tracer saw at the sockets of clients, which wait for each of these by themselves.
-fn held(caller: &Caller, small: impl Fn(&CallCount) -> bool) -> Option<Advice> {
+fn held(caller: &Caller) -> Option<Advice> {
     let requests = caller.profile.requests.iter();
-    let own = requests.filter(|own| own.process == caller.name);
-    let delayed: u64 = own.map(|own| own.delayed).sum();
-    let part = caller.whole(small);
+    let of_caller = requests.filter(|client| client.process == caller.name);
+    let delayed: u64 = of_caller.map(|client| client.delayed).sum();
+    let part = caller.whole(is_small_send);
     if delayed < SOME || part.calls < delayed {
         return None;
     }
@@ -89,6 +91,6 @@ fn held(caller: &Caller, small: impl Fn(&CallCount) -> bool) -> Option<Advice> {
 /// Both ends may be seen, and connections wait side by side.
 fn saved(caller: &Caller, waited_s: f64) -> Seconds {
     let states = caller.profile.usage.concurrency.as_ref();
-    let idle_s = states.map_or(f64::MAX, |told| s(told.blocked_ns));
-    Seconds::of(waited_s.min(idle_s), [0.6, 1.0, 1.1])
+    let idle_s = states.map_or(f64::MAX, |time| s(time.blocked_ns));
+    Seconds::scaled(waited_s.min(idle_s), [0.6, 1.0, 1.1])
 }

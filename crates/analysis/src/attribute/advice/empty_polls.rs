@@ -1,7 +1,7 @@
 //! Polls that find nothing.
 
 use super::caller::{Caller, INPUTS, POLLS, Rule, is_one_of, share, waited};
-use super::found::Advice;
+use super::output::Advice;
 use super::same_answer::spun;
 
 pub static RULE: Rule = Rule {

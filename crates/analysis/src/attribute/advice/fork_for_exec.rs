@@ -1,7 +1,7 @@
 //! Children of a large process that execute a program: they need no copy of its address space.
 
 use super::caller::{Caller, Rule, does, is_one_of, waited};
-use super::found::Advice;
+use super::output::Advice;
 use crate::attribute::seconds::Seconds;
 use model::CallCount;
 
@@ -23,11 +23,6 @@ const EXEC_S: f64 = 300e-6;
 /// A fork copies page tables, and its exec frees them again, as their times show. One that waits until its
 /// child execs is a vfork.
 fn find(caller: &Caller) -> Vec<Advice> {
-    let copies = |count: &CallCount| {
-        let is_vfork = count.blocked_ns.is_none() || waited(count);
-        is_one_of(count, "fork")
-            || (is_one_of(count, "clone") && does(count, "process") && !is_vfork)
-    };
     let forks = caller.sum(copies);
     let execs = caller.workload.execs.saturating_sub(1);
     let calls = forks.calls.min(execs);
@@ -39,12 +34,20 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let freed_s = (workload.execs_s - workload.execs as f64 * EXEC_S).max(0.0);
     let copied_s = (part.takes_s() - calls as f64 * VFORK_S).max(0.0);
     // Pages that are written to before the exec are copied: at most, all of it takes twice as long.
-    let copied = Seconds::of(
+    let copied = Seconds::scaled(
         copied_s,
         [workload.varies[0], 1.2, 1.2 * workload.varies[1]],
     );
     vec![part.advice(
         calls,
-        copied.plus(Seconds::of(freed_s.min(2.0 * copied_s), [0.5, 0.9, 1.2])),
+        copied.plus(Seconds::scaled(
+            freed_s.min(2.0 * copied_s),
+            [0.5, 0.9, 1.2],
+        )),
     )]
+}
+
+fn copies(count: &CallCount) -> bool {
+    let is_vfork = count.blocked_ns.is_none() || waited(count);
+    is_one_of(count, "fork") || (is_one_of(count, "clone") && does(count, "process") && !is_vfork)
 }

@@ -1,7 +1,7 @@
 //! Locks and conditions that sleep and wake.
 
 use super::caller::{Caller, FUTEX, Rule, done, is_one_of};
-use super::found::Advice;
+use super::output::Advice;
 use model::CallCount;
 
 pub static RULE: Rule = Rule {
@@ -15,6 +15,7 @@ pub static RULE: Rule = Rule {
 const MANY: u64 = 1000;
 
 /// `wait_bitset` waits too.
+/// Whether these are calls of futex with an operation of this name, of any variant.
 pub fn is_futex(count: &CallCount, operation: &str) -> bool {
     let does = count.class.operation.as_deref();
     is_one_of(count, FUTEX) && does.is_some_and(|name| name.starts_with(operation))

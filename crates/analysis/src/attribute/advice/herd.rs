@@ -1,7 +1,7 @@
 //! Thundering herd: threads poll the same listening socket; each connection wakes all of them, and one accepts it.
 
 use super::caller::{Caller, POLLS, Rule, is_one_of};
-use super::found::Advice;
+use super::output::Advice;
 use crate::attribute::seconds::Seconds;
 use model::syscall_names::bare_name;
 use model::{CallCount, Peer};
@@ -29,7 +29,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
     }
     let part = caller.whole(polls);
     let in_vain = 1.0 - 1.0 / woken as f64;
-    let saved = Seconds::of(part.takes_s() * in_vain, [0.5, 1.0, 1.3]);
+    let saved = Seconds::scaled(part.takes_s() * in_vain, [0.5, 1.0, 1.3]);
     vec![part.advice(woken, saved)]
 }
 
@@ -42,11 +42,11 @@ fn polls(count: &CallCount) -> bool {
 fn woken(caller: &Caller) -> u64 {
     let profile = caller.profile;
     let others = profile.groups.iter().flat_map(|group| {
-        let own = group.name == caller.name;
+        let is_caller = group.name == caller.name;
         group
             .calls
             .iter()
-            .filter(move |count| !(own && polls(count)))
+            .filter(move |count| !(is_caller && polls(count)))
     });
     let waited = others.filter(|count| count.blocked_ns > Some(0));
     let waited: u64 = waited.map(|count| count.calls).sum();
@@ -55,11 +55,11 @@ fn woken(caller: &Caller) -> u64 {
 }
 
 fn threads(caller: &Caller) -> usize {
-    let own = caller.profile.waits.iter().filter(|wait| {
+    let polling = caller.profile.waits.iter().filter(|wait| {
         let call = bare_name(&wait.call);
         let polls = POLLS.split(' ').any(|name| name == call);
         polls && wait.process == caller.name && wait.peer == Some(Peer::Anybody)
     });
-    let threads: BTreeSet<u32> = own.filter_map(|wait| wait.tid).collect();
+    let threads: BTreeSet<u32> = polling.filter_map(|wait| wait.tid).collect();
     threads.len()
 }

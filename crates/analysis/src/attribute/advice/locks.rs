@@ -1,7 +1,7 @@
 //! Locks on files that one process takes, again and again, and never had to wait for.
 
 use super::caller::{Caller, Rule, STATS, errors, is_one_of, waited};
-use super::found::Advice;
+use super::output::Advice;
 use crate::attribute::seconds::Seconds;
 use model::CallCount;
 
@@ -15,6 +15,7 @@ pub static RULE: Rule = Rule {
 
 const SOME: u64 = 100;
 
+/// Whether these calls take or release a lock on a file.
 pub fn locks(count: &CallCount) -> bool {
     let does = count.class.operation.as_deref();
     is_one_of(count, "flock")
@@ -43,6 +44,8 @@ fn find(caller: &Caller) -> Vec<Advice> {
             is_one_of(count, STATS) || is_one_of(count, "access pread64")
         })
         .takes_s();
-    let saved = part.left_out().plus(Seconds::of(looks_s, [0.0, 0.5, 1.2]));
+    let saved = part
+        .left_out()
+        .plus(Seconds::scaled(looks_s, [0.0, 0.5, 1.2]));
     vec![part.advice(0, saved)]
 }

@@ -2,7 +2,7 @@
 //! gave it back.
 
 use super::caller::{Caller, Rule, added, does, is_one_of, s};
-use super::found::Advice;
+use super::output::Advice;
 use super::same_answer::AGAIN;
 use crate::attribute::seconds::Seconds;
 use model::{CallCount, Profile};
@@ -99,8 +99,8 @@ impl Way {
 
 impl Caller<'_> {
     fn pages(&self, keep: impl Fn(&CallCount) -> bool) -> f64 {
-        let own = self.counts.iter().filter(|count| keep(count));
-        let bytes = own.map(|count| count.calls.saturating_mul(count.class.size.unwrap_or(0)));
+        let counts = self.counts.iter().filter(|count| keep(count));
+        let bytes = counts.map(|count| count.calls.saturating_mul(count.class.size.unwrap_or(0)));
         added(bytes) as f64 / PAGE * MEAN_SIZE
     }
 }
@@ -114,22 +114,23 @@ fn faults_again(caller: &Caller) -> Option<f64> {
     let cpu_s = s(added(
         [usage.user_ns, usage.system_ns].into_iter().flatten(),
     ));
-    let own = if caller.cpu_s > 0.0 && cpu_s > 0.0 {
+    let share = if caller.cpu_s > 0.0 && cpu_s > 0.0 {
         (caller.cpu_s / cpu_s).min(1.0)
     } else {
         1.0
     };
-    Some((usage.minor_faults? as f64 - first).max(0.0) * own)
+    Some((usage.minor_faults? as f64 - first).max(0.0) * share)
 }
 
+/// Seconds of so many page faults: those that were sampled outside of calls in proportion, else the usual ones.
 pub fn faults_s(profile: &Profile, faults: f64) -> Seconds {
     let usage = &profile.usage;
     let all = usage.minor_faults.unwrap_or(0).max(1) as f64;
-    match usage.outside.as_ref().filter(|own| own.samples > 0) {
-        Some(outside) => Seconds::of(
+    match usage.outside.as_ref().filter(|outside| outside.samples > 0) {
+        Some(outside) => Seconds::scaled(
             s(outside.page_faults_ns) * faults.min(all) / all,
             [0.7, 1.0, 1.3],
         ),
-        None => Seconds::of(faults, [FAULT_S.0, 0.6e-6, FAULT_S.1]),
+        None => Seconds::scaled(faults, [FAULT_S.0, 0.6e-6, FAULT_S.1]),
     }
 }

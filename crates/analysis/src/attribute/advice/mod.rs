@@ -9,13 +9,13 @@ mod connection_per_item;
 mod delayed_acks;
 mod empty_polls;
 mod fork_for_exec;
-mod found;
 mod futex_traffic;
 mod herd;
 mod large_poll_sets;
 mod locks;
 mod memory_again;
 mod open_again;
+mod output;
 mod paths;
 mod process_per_item;
 mod same_answer;
@@ -29,7 +29,7 @@ mod tree;
 mod wake_ups;
 mod workload;
 
-pub use found::{Advice, PathUse, Time};
+pub use output::{Advice, PathUse, Time};
 
 use super::spent::{PartKind, Spent};
 use super::stops;
@@ -62,72 +62,103 @@ const RULES: &[&Rule] = &[
 /// The greatest saving first; where savings are not known, those of most calls. `null_call_ns` is what entering the kernel takes, `time`
 /// where the time went.
 pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec<Advice> {
-    let usage = &profile.usage;
-    let cpu_s = s(caller::added(
-        [usage.user_ns, usage.system_ns].into_iter().flatten(),
-    ));
-    // Not the time in which the machine ran other programs.
-    let elsewhere_s = time.seconds_of(PartKind::WaitingForCpu);
-    let wall_s = usage
-        .wall_ns
-        .map_or(cpu_s, |wall_ns| (s(wall_ns) - elsewhere_s).max(0.0));
-    let all_calls = profile.all_calls().calls as f64;
-    let bare_s = all_calls * null_call_ns.unwrap_or(0.0) / 1e9;
-    let traced_s = time.whole_s().zip(time.untraced_s(bare_s));
-    let tracing_s = match time.wall_s {
-        Some(_) => traced_s.map_or(0.0, |(whole_s, untraced_s)| whole_s - untraced_s),
-        None => stops::added_s(profile, wall_s, cpu_s),
-    };
-    let wall_s = wall_s - tracing_s;
+    let scale = Scale::new(profile, null_call_ns, time);
     let workload = Workload::new(profile);
     let callers: Vec<Caller> = workload.callers(null_call_ns).collect();
-    let mut found: Vec<(&Caller, Advice)> = Vec::new();
+    let mut candidates: Vec<(&Caller, Advice)> = Vec::new();
     for rule in RULES {
-        let own = callers
-            .iter()
-            .flat_map(|caller| {
-                (rule.find)(caller)
-                    .into_iter()
-                    .map(move |own| (caller, own))
-            })
-            .map(|(caller, advice)| (caller, worded(rule, advice)));
-        found.extend(own.filter(|(_, advice)| {
-            let least = rule.least.max(advice.least);
-            let Some(saved) = advice.saved else {
-                return advice.calls as f64 >= least * all_calls.max(1.0);
-            };
-            // An idle process wastes CPU time, not wall time.
-            let idle = rule.name == wake_ups::RULE.name && advice.time == Time::Cpu;
-            let least_s = least * if idle { cpu_s } else { wall_s };
-            saved.value > 0.0 && saved.value >= least_s
-        }));
+        for caller in &callers {
+            let worded = (rule.find)(caller).into_iter();
+            let worded = worded.map(|advice| worded_by(rule, advice));
+            candidates.extend(
+                worded
+                    .filter(|advice| scale.is_worth_a_line(rule, advice))
+                    .map(|advice| (caller, advice)),
+            );
+        }
     }
-    let saved_s = |advice: &Advice| advice.saved.map_or(-1.0, |saved| saved.value);
-    found.sort_by(|(_, a), (_, b)| {
+    candidates.sort_by(|(_, a), (_, b)| {
         let by_time = saved_s(b).total_cmp(&saved_s(a));
         by_time.then(b.calls.cmp(&a.calls))
     });
-    let is_parallel = !usage.has_one_thread();
-    let there_s = |advice: &Advice| match advice.time {
-        Time::Cpu if is_parallel => wall_s.max(cpu_s),
-        _ => wall_s,
-    };
-    once_each(found)
+    once_each(candidates)
         .into_iter()
-        .map(|advice| {
-            let most_s = there_s(&advice);
-            Advice {
-                saved: advice
-                    .saved
-                    .map(|saved| saved.at_most(most_s, most_s + tracing_s)),
-                ..advice
-            }
-        })
+        .map(|advice| scale.bounded(advice))
         .collect()
 }
 
-fn worded(rule: &Rule, advice: Advice) -> Advice {
-    let or = |own: &'static str, words| if own.is_empty() { words } else { own };
+/// The seconds to save, or -1 to sort advice without a price last.
+fn saved_s(advice: &Advice) -> f64 {
+    advice.saved.map_or(-1.0, |saved| saved.value)
+}
+
+/// What savings are compared with: the size of the whole workload.
+struct Scale {
+    /// Without the time in which the machine ran other programs, and without tracing.
+    wall_s: f64,
+    cpu_s: f64,
+    /// Wall time that tracing added.
+    tracing_s: f64,
+    calls: f64,
+    has_one_thread: bool,
+}
+
+impl Scale {
+    fn new(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Scale {
+        let usage = &profile.usage;
+        let cpu_s = s(caller::added(
+            [usage.user_ns, usage.system_ns].into_iter().flatten(),
+        ));
+        let elsewhere_s = time.seconds_of(PartKind::WaitingForCpu);
+        let wall_s = usage
+            .wall_ns
+            .map_or(cpu_s, |wall_ns| (s(wall_ns) - elsewhere_s).max(0.0));
+        let calls = profile.all_calls().calls as f64;
+        let bare_s = calls * null_call_ns.unwrap_or(0.0) / 1e9;
+        let traced_s = time.whole_s().zip(time.untraced_s(bare_s));
+        let tracing_s = match time.wall_s {
+            Some(_) => traced_s.map_or(0.0, |(whole_s, untraced_s)| whole_s - untraced_s),
+            None => stops::added_s(profile, wall_s, cpu_s),
+        };
+        Scale {
+            wall_s: wall_s - tracing_s,
+            cpu_s,
+            tracing_s,
+            calls,
+            has_one_thread: usage.has_one_thread(),
+        }
+    }
+
+    fn is_worth_a_line(&self, rule: &Rule, advice: &Advice) -> bool {
+        let least = rule.least.max(advice.least);
+        let Some(saved) = advice.saved else {
+            return advice.calls as f64 >= least * self.calls.max(1.0);
+        };
+        // An idle process wastes CPU time, not wall time.
+        let is_idle = rule.name == wake_ups::RULE.name && advice.time == Time::Cpu;
+        let whole_s = if is_idle { self.cpu_s } else { self.wall_s };
+        saved.value > 0.0 && saved.value >= least * whole_s
+    }
+
+    /// No more can be saved than there is: CPU time of threads side by side may exceed the wall time.
+    fn bounded(&self, advice: Advice) -> Advice {
+        let most_s = match advice.time {
+            Time::Cpu if !self.has_one_thread => self.wall_s.max(self.cpu_s),
+            _ => self.wall_s,
+        };
+        let saved = advice.saved;
+        Advice {
+            saved: saved.map(|saved| saved.at_most(most_s, most_s + self.tracing_s)),
+            ..advice
+        }
+    }
+}
+
+fn worded_by(rule: &Rule, advice: Advice) -> Advice {
+    fn or<'a>(words: &'a str, default: &'a str) -> &'a str {
+        if words.is_empty() { default } else { words }
+    }
+
     Advice {
         rule: rule.name,
         phrase: or(advice.phrase, rule.phrase),
@@ -137,16 +168,16 @@ fn worded(rule: &Rule, advice: Advice) -> Advice {
 }
 
 /// Without advice about calls that greater advice was made of: there are not enough of them for both.
-fn once_each(found: Vec<(&Caller, Advice)>) -> Vec<Advice> {
+// The greatest comes first, so the advice that remains is the one that saves most.
+fn once_each(candidates: Vec<(&Caller, Advice)>) -> Vec<Advice> {
     let mut kept: Vec<Advice> = Vec::new();
-    for (caller, advice) in found {
-        let is_own = |name: &String| advice.names.contains(name);
+    for (caller, advice) in candidates {
         let all = caller.sum(|count| advice.names.iter().any(|name| is_one_of(count, name)));
-        let taken = kept.iter().any(|own| {
-            let same = own.process == advice.process
-                && advice.names.iter().all(|name| own.names.contains(name));
-            same && own.names.iter().any(is_own)
-                && own.calls.saturating_add(advice.calls) > all.calls
+        let taken = kept.iter().any(|greater| {
+            greater.process == advice.process
+                && !advice.names.is_empty()
+                && advice.names.iter().all(|name| greater.names.contains(name))
+                && greater.calls.saturating_add(advice.calls) > all.calls
         });
         if !taken {
             kept.push(advice);

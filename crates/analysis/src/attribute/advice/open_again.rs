@@ -3,7 +3,7 @@
 use super::caller::{
     Caller, FILE_S, LISTS, OPENS, READS, Rule, STATS, does, done, is_one_of, share,
 };
-use super::found::Advice;
+use super::output::Advice;
 use super::paths::{LOCKS, about, again, repeated};
 use crate::attribute::seconds::Seconds;
 use model::{CallCount, DescriptorKind, ObjectCount};
@@ -35,13 +35,6 @@ fn closes(count: &CallCount) -> bool {
 /// Not those that take a lock each: the lock ends with the descriptor. At least the opens are saved; at most what was read and made of
 /// it is kept as well.
 fn find(caller: &Caller) -> Vec<Advice> {
-    let opened = |object: &ObjectCount| {
-        if is_one_of(&object.count, OPENS) {
-            done(&object.count)
-        } else {
-            0
-        }
-    };
     let paths = again(caller, opened);
     let (part, uses) = repeated(caller, &paths, opened);
     let opens = part.calls;
@@ -57,11 +50,9 @@ fn find(caller: &Caller) -> Vec<Advice> {
         return Vec::new();
     }
     // Directories are listed again.
-    let lists = |count: &CallCount| is_one_of(count, LISTS);
-    let stats = |count: &CallCount| is_one_of(count, STATS) && count.class.depth == Some(0);
     let part = [closes, lists, stats]
         .into_iter()
-        .fold(part, |part, own| part.with_each(opens, own));
+        .fold(part, |part, keep| part.with_each(opens, keep));
     let part = WITH_EACH_OPEN.iter().fold(part, |part, names| {
         part.with_each(opens, |count| {
             is_one_of(count, names) && !does(count, "anonymous")
@@ -86,4 +77,20 @@ fn find(caller: &Caller) -> Vec<Advice> {
         },
         uses,
     )]
+}
+
+fn opened(object: &ObjectCount) -> u64 {
+    if is_one_of(&object.count, OPENS) {
+        done(&object.count)
+    } else {
+        0
+    }
+}
+
+fn lists(count: &CallCount) -> bool {
+    is_one_of(count, LISTS)
+}
+
+fn stats(count: &CallCount) -> bool {
+    is_one_of(count, STATS) && count.class.depth == Some(0)
 }

@@ -1,7 +1,7 @@
 //! Paths that are asked for again and again, which needs the paths of `trace --paths`: counts do not say it.
 
 use super::caller::{Caller, OPENS, Part, RENAMES, STATS, UNLINKS, added, done, is_one_of, share};
-use super::found::{Advice, PathUse};
+use super::output::{Advice, PathUse};
 use indexmap::IndexMap;
 use model::{CallCount, ObjectCount, Profile};
 use std::cmp::Reverse;
@@ -35,18 +35,21 @@ pub fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> ByPa
     paths
 }
 
+/// How often each path was removed or renamed, by any process.
 pub fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
     let mut changes = BTreeMap::new();
-    let is_change = |object: &&ObjectCount| {
-        is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES)
-    };
-    for object in profile.objects.iter().filter(is_change) {
+    for object in profile
+        .objects
+        .iter()
+        .filter(|object| is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES))
+    {
         let times: &mut u64 = changes.entry(object.name.as_str()).or_default();
         *times = times.saturating_add(done(&object.count));
     }
     changes
 }
 
+/// The calls on these paths without the first of each process, and how often each path was used. `number` counts those of an object.
 pub fn repeated<'a>(
     caller: &'a Caller,
     paths: &ByPath<'a>,
@@ -71,6 +74,7 @@ pub fn repeated<'a>(
     (part, uses)
 }
 
+/// The advice with its most used paths, and the number of all of them as its items.
 pub fn about(advice: Advice, mut paths: Vec<PathUse>) -> Advice {
     paths.sort_by_key(|used| Reverse(used.calls));
     let items = paths.len() as u64;
@@ -82,6 +86,7 @@ pub fn about(advice: Advice, mut paths: Vec<PathUse>) -> Advice {
     }
 }
 
+/// Whether these calls look up a path.
 pub fn is_lookup(count: &CallCount) -> bool {
     [STATS, QUESTIONS, OPENS, "execve"]
         .iter()

@@ -1,7 +1,7 @@
 //! Processes that are started for each item, and mostly to start: programs, and copies of a shell that never execute one.
 
 use super::caller::{Caller, FORKS, Part, Rule, does, done, is_one_of, share};
-use super::found::Advice;
+use super::output::Advice;
 use super::tree::LOOP;
 use super::workload::Program;
 use crate::attribute::seconds::Seconds;
@@ -24,12 +24,14 @@ const WRAPPERS: &str = "sh bash dash zsh ash busybox env nice nohup timeout sudo
 const BUILDERS: &str =
     "make gmake ninja samu cargo bazel cmake ctest meson scons gcc cc g++ c++ clang";
 
+/// Whether this is a shell or another program that starts one that is given to it.
 pub fn is_wrapper(name: &str) -> bool {
-    WRAPPERS.split(' ').any(|own| own == name)
+    WRAPPERS.split(' ').any(|wrapper| wrapper == name)
 }
 
+/// Whether this program's work is to start others.
 pub fn is_builder(name: &str) -> bool {
-    BUILDERS.split(' ').any(|own| own == name)
+    BUILDERS.split(' ').any(|builder| builder == name)
 }
 
 const MOST_NAMES: usize = 3;
@@ -54,25 +56,20 @@ fn looped<'a>(caller: &Caller<'a>) -> Vec<(u64, &'a str, &'a Program<'a>)> {
         })
         .collect();
     looped.sort_unstable_by_key(|(at, _)| *at);
-    looped.into_iter().map(|(_, own)| own).collect()
+    looped.into_iter().map(|(_, program)| program).collect()
 }
 
 fn programs(caller: &Caller) -> Option<Advice> {
-    let forked_s = |processes| {
-        caller
-            .some(processes, |count| is_one_of(count, FORKS))
-            .takes_s()
-    };
     let (mut saved, mut names, mut processes, mut whole_s) =
         (Seconds::default(), Vec::new(), 0, 0.0);
-    for (own, name, program) in looped(caller) {
-        let all = share(own, program.processes);
-        let starts_s = all * program.starts_s + forked_s(own);
-        let own_s = all * program.cpu_s + forked_s(own);
+    for (started, name, program) in looped(caller) {
+        let all = share(started, program.processes);
+        let starts_s = all * program.starts_s + forked_s(caller, started);
+        let own_s = all * program.cpu_s + forked_s(caller, started);
         if starts_s < own_s * LEAST_STARTING || starts_s == 0.0 {
             continue;
         }
-        let is_small = own_s / own.max(1) as f64 <= SMALL_S;
+        let is_small = own_s / started.max(1) as f64 <= SMALL_S;
         let (low, value) = if is_small {
             (own_s * 0.6, own_s * 0.95)
         } else {
@@ -84,22 +81,28 @@ fn programs(caller: &Caller) -> Option<Advice> {
             low,
             high: own_s * 1.25,
         });
-        (processes, whole_s) = (processes + own, whole_s + own_s);
+        (processes, whole_s) = (processes + started, whole_s + own_s);
         names.push(name);
     }
     if processes == 0 {
         return None;
     }
     let (_, most) = caller.around_s(processes, caller.sum(|_| true).calls, [(0.0, CHILD_S); 2]);
-    let saved = saved.plus(Seconds::of(most, [0.0, 0.5, 1.0]));
+    let saved = saved.plus(Seconds::scaled(most, [0.0, 0.5, 1.0]));
     names.truncate(MOST_NAMES);
     Some(Advice {
         names: vec!["execve".to_string()],
-        of: Some(names.join(", ")),
+        subject: Some(names.join(", ")),
         calls: processes,
         measured_s: Some(whole_s),
         ..Part::new(caller).advice(processes, saved)
     })
+}
+
+fn forked_s(caller: &Caller, processes: u64) -> f64 {
+    caller
+        .some(processes, |count| is_one_of(count, FORKS))
+        .takes_s()
 }
 
 fn subshells(caller: &Caller) -> Option<Advice> {
@@ -126,7 +129,7 @@ fn subshells(caller: &Caller) -> Option<Advice> {
     };
     Some(Advice {
         calls: surplus,
-        of: Some(caller.name.to_string()),
+        subject: Some(caller.name.to_string()),
         ..part.advice(surplus, saved)
     })
 }

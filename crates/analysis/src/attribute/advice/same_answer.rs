@@ -8,7 +8,7 @@ mod questions;
 mod reads;
 
 use super::caller::{Caller, Part, Rule};
-use super::found::{Advice, PathUse};
+use super::output::{Advice, PathUse};
 use super::paths::about;
 use crate::attribute::seconds::Seconds;
 
@@ -65,7 +65,7 @@ impl Remedy {
 }
 
 fn find(caller: &Caller) -> Vec<Advice> {
-    let mut found: Vec<Again> = Vec::new();
+    let mut groups: Vec<Again> = Vec::new();
     let kinds = [
         questions::again,
         errors::again,
@@ -73,14 +73,14 @@ fn find(caller: &Caller) -> Vec<Advice> {
         lookups::again,
     ];
     for again in kinds.iter().flat_map(|kind| kind(caller)) {
-        let mut same = found.iter_mut();
-        let same = same.find(|own| own.remedy == again.remedy && own.error == again.error);
+        let mut same = groups.iter_mut();
+        let same = same.find(|group| group.remedy == again.remedy && group.error == again.error);
         match same {
-            Some(own) => own.join(again),
-            None => found.push(again),
+            Some(group) => group.join(again),
+            None => groups.push(again),
         }
     }
-    found.into_iter().map(Again::advice).collect()
+    groups.into_iter().map(Again::advice).collect()
 }
 
 impl<'a> Again<'a> {
@@ -117,16 +117,18 @@ impl<'a> Again<'a> {
             phrase,
             change,
             least,
-            of: self.error,
+            subject: self.error,
             ..self.part.advice(0, saved)
         };
         about(advice, self.paths)
     }
 }
 
+/// Seconds of calls in a loop that waits for an event.
+///
 /// A loop that waits for something takes as long untraced, because it turns more often then; one that counts its turns does not.
 pub fn spun(part: &Part) -> Seconds {
     let (_, traced_s) = part.caller.traced_s(part.calls);
     part.left_out()
-        .plus(Seconds::of(traced_s, [0.0, 0.85, 1.2]))
+        .plus(Seconds::scaled(traced_s, [0.0, 0.85, 1.2]))
 }

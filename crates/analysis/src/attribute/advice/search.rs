@@ -1,10 +1,10 @@
 //! Names that are searched for in directories that lack them: lookups that fail, of names that are found elsewhere.
 
 use super::caller::{Caller, Part, Rule, added, done, errors, share};
-use super::found::{Advice, PathUse};
+use super::output::{Advice, PathUse};
 use super::paths::{about, is_lookup};
 use super::workload::Workload;
-use model::Profile;
+use model::{ObjectCount, Profile};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub static RULE: Rule = Rule {
@@ -25,7 +25,8 @@ fn stem(path: &str) -> &str {
     &name[..end]
 }
 
-pub fn found(profile: &Profile) -> BTreeSet<&str> {
+/// The stems of names that some look-up of the profile found.
+pub fn existing_stems(profile: &Profile) -> BTreeSet<&str> {
     profile
         .objects
         .iter()
@@ -39,25 +40,27 @@ pub fn found(profile: &Profile) -> BTreeSet<&str> {
 /// With the misses: the name is missing in two places at least, and found in another one. Where it is missing in one place, its
 /// absence is the answer.
 pub fn searched<'a>(caller: &Caller<'a>) -> BTreeMap<&'a str, u64> {
-    let Workload { found, changes, .. } = caller.workload;
+    let Workload {
+        existing, changes, ..
+    } = caller.workload;
     let missed = caller
         .paths
         .iter()
         .filter(|object| is_lookup(&object.count) && errors(&object.count, "ENOENT") > 0)
         .filter(|object| {
-            found.contains(stem(&object.name))
+            existing.contains(stem(&object.name))
                 && changes
                     .get(object.name.as_str())
                     .is_none_or(|times| *times == 0)
         });
     let mut places: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
     for object in missed {
-        let own = places
+        let misses = places
             .entry(stem(&object.name))
             .or_default()
             .entry(&object.name)
             .or_default();
-        *own += errors(&object.count, "ENOENT");
+        *misses += errors(&object.count, "ENOENT");
     }
     places
         .into_values()
@@ -69,21 +72,15 @@ pub fn searched<'a>(caller: &Caller<'a>) -> BTreeMap<&'a str, u64> {
 fn find(caller: &Caller) -> Vec<Advice> {
     let searched = searched(caller);
     let mut part = Part::new(caller);
-    let lookups = || {
-        caller
-            .paths
-            .iter()
-            .filter(|object| is_lookup(&object.count))
-    };
-    for object in lookups().filter(|object| searched.contains_key(object.name.as_str())) {
+    for object in lookups(caller).filter(|object| searched.contains_key(object.name.as_str())) {
         part.add(
             &object.count,
             share(errors(&object.count, "ENOENT"), object.count.calls),
         );
     }
     let stems: BTreeSet<&str> = searched.keys().map(|path| stem(path)).collect();
-    let found = lookups().filter(|object| stems.contains(stem(&object.name)));
-    let items = added(found.map(|object| done(&object.count)));
+    let tried = lookups(caller).filter(|object| stems.contains(stem(&object.name)));
+    let items = added(tried.map(|object| done(&object.count)));
     let uses = searched
         .iter()
         .map(|(path, calls)| PathUse {
@@ -95,4 +92,9 @@ fn find(caller: &Caller) -> Vec<Advice> {
         items,
         ..about(part.avoid(0), uses)
     }]
+}
+
+fn lookups<'a>(caller: &Caller<'a>) -> impl Iterator<Item = &'a ObjectCount> {
+    let paths = caller.paths.iter().copied();
+    paths.filter(|object| is_lookup(&object.count))
 }

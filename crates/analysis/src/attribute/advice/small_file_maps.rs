@@ -2,8 +2,8 @@
 //! and keep them.
 
 use super::caller::{Caller, Rule, does, is_one_of};
-use super::found::Advice;
 use super::memory_again::faults_s;
+use super::output::Advice;
 use model::CallCount;
 
 pub static RULE: Rule = Rule {
@@ -20,11 +20,6 @@ const LARGE_FILE: u64 = 256 << 10;
 const SOME: u64 = 100;
 
 fn find(caller: &Caller) -> Vec<Advice> {
-    let is_small = |count: &CallCount| count.class.size.is_some_and(|size| size < LARGE_FILE);
-    let maps = |count: &CallCount| {
-        is_one_of(count, "mmap mmap2") && does(count, "file") && is_small(count)
-    };
-    let unmaps = |count: &CallCount| is_one_of(count, "munmap") && is_small(count);
     let pairs = caller.sum(maps).calls.min(caller.sum(unmaps).calls);
     if pairs < caller.processes.saturating_mul(SOME) {
         return Vec::new();
@@ -34,4 +29,16 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let saved = part.left_out().times([0.5, 0.7, 1.0]);
     let saved = saved.plus(faults_s(caller.profile, pairs as f64).times([0.0, 1.0, 1.0]));
     vec![part.advice(pairs, saved)]
+}
+
+fn is_small(count: &CallCount) -> bool {
+    count.class.size.is_some_and(|size| size < LARGE_FILE)
+}
+
+fn maps(count: &CallCount) -> bool {
+    is_one_of(count, "mmap mmap2") && does(count, "file") && is_small(count)
+}
+
+fn unmaps(count: &CallCount) -> bool {
+    is_one_of(count, "munmap") && is_small(count)
 }

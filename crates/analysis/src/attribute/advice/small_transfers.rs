@@ -1,7 +1,7 @@
 //! Reads and writes of few bytes, which a buffer would turn into a few large ones.
 
 use super::caller::{Caller, OPENS, POLLS, Rule, SEEKS, SYNCS, added, is_one_of, waited};
-use super::found::Advice;
+use super::output::Advice;
 use model::DescriptorKind::{Device, File, Pipe, Socket, Terminal};
 use model::{CallCount, DescriptorKind};
 
@@ -91,8 +91,8 @@ impl Small {
     fn advice(&self, caller: &Caller) -> Option<Advice> {
         let sum = caller.sum(|count| self.is(count));
         let bytes = sum.bytes.unwrap_or_else(|| {
-            let own = caller.counts.iter().filter(|count| self.is(count));
-            added(own.map(|count| count.calls.saturating_mul(count.class.size.unwrap_or(0))))
+            let counts = caller.counts.iter().filter(|count| self.is(count));
+            added(counts.map(|count| count.calls.saturating_mul(count.class.size.unwrap_or(0))))
         });
         let apart = added(self.apart.iter().map(|names| caller.succeeded(names)));
         let answers = if self.answers { caller.received() } else { 0 };
@@ -115,7 +115,7 @@ impl Small {
         let each = bytes.saturating_add(sum.calls / 2) / sum.calls.max(1);
         Some(Advice {
             calls: sum.calls,
-            of: Some(each.max(1).to_string()),
+            subject: Some(each.max(1).to_string()),
             ..part.advice(buffered, saved)
         })
     }

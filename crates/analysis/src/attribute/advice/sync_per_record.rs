@@ -3,7 +3,7 @@
 use super::caller::{
     Caller, OPENS, Rule, SYNCS, WRITES, added, done, is_on, is_one_of, keeps_up, waited,
 };
-use super::found::Advice;
+use super::output::Advice;
 use super::temporary_files::{creates, unlinked_again, unlinks};
 use crate::attribute::seconds::Seconds;
 use model::{CallCount, DescriptorKind};
@@ -46,7 +46,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
         creates(count) || unlinks(count) || (is_one_of(count, WRITES) && !syncs(count))
     });
     // What a device takes changes from one run to the next.
-    let saved = Seconds::of(part.waited_s(), [0.6, 0.9, 1.3]);
+    let saved = Seconds::scaled(part.waited_s(), [0.6, 0.9, 1.3]);
     let saved = saved.plus(with.left_out().times([0.0, 0.0, 1.0]));
     vec![part.advice_with_waiting(writes, saved)]
 }

@@ -4,7 +4,7 @@ use super::caller::{
     Caller, FILE_S, LISTS, OPENS, READS, RENAMES, Rule, SEEKS, SYNCS, UNLINKS, WRITES, added, does,
     done, is_on, is_one_of, share,
 };
-use super::found::Advice;
+use super::output::Advice;
 use crate::attribute::seconds::{Seconds, s};
 use model::{CallCount, DescriptorKind};
 use std::collections::BTreeMap;
@@ -24,14 +24,17 @@ const LOCK_BYTES: u64 = 64;
 /// The least bytes of a directory's entry (getdents64(2)).
 const ENTRY_BYTES: u64 = 24;
 
+/// Whether these calls create files.
 pub fn creates(count: &CallCount) -> bool {
     is_one_of(count, "creat") || (is_one_of(count, OPENS) && does(count, "create"))
 }
 
+/// Whether these calls remove files, not directories.
 pub fn unlinks(count: &CallCount) -> bool {
     is_one_of(count, UNLINKS) && !does(count, "directory")
 }
 
+/// Files that were opened and removed under the same path, however often: the smaller of both numbers, summed over all paths.
 pub fn unlinked_again(caller: &Caller) -> u64 {
     let mut by_path: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for object in caller.paths {

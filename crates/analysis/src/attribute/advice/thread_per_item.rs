@@ -1,7 +1,7 @@
 //! Threads that are started for each item: their stacks are mapped and unmapped too.
 
 use super::caller::{Caller, Rule, does, done, is_one_of, keeps_up};
-use super::found::Advice;
+use super::output::Advice;
 use model::CallCount;
 
 pub static RULE: Rule = Rule {

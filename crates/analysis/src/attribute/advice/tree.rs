@@ -19,6 +19,7 @@ pub struct Tree<'a> {
 type Open<'a> = (&'a ProcessPath, u64);
 
 impl<'a> Tree<'a> {
+    /// Counts processes and loops; `is_known` is false if the tracer did not record who started whom.
     pub fn new(paths: &'a [ProcessPath]) -> Tree<'a> {
         let mut tree = Tree {
             is_known: !paths.is_empty(),
@@ -28,20 +29,20 @@ impl<'a> Tree<'a> {
             let mut names = path.names.iter().rev();
             let counts = [&mut tree.processes, &mut tree.executed];
             for (counts, name) in counts.into_iter().zip(&mut names) {
-                let own = counts.entry(name).or_default();
-                *own = own.saturating_add(path.processes);
+                let sum = counts.entry(name).or_default();
+                *sum = sum.saturating_add(path.processes);
             }
         }
         tree.find_loops(paths);
         tree
     }
 
-    /// Under this name.
+    /// Processes that had this name last.
     pub fn processes(&self, name: &str) -> u64 {
         self.processes.get(name).copied().unwrap_or(0)
     }
 
-    /// By processes of this name.
+    /// Programs that processes of this name executed.
     pub fn executed(&self, name: &str) -> u64 {
         self.executed.get(name).copied().unwrap_or(0)
     }
@@ -84,13 +85,13 @@ impl<'a> Tree<'a> {
         }
         let starter = starter(open, path).filter(|_| below <= path.processes / 2);
         if let Some((starter, name)) = starter.zip(path.names.last()) {
-            let own = self
+            let sum = self
                 .looped
                 .entry(starter)
                 .or_default()
                 .entry(name)
                 .or_default();
-            *own = own.saturating_add(path.processes);
+            *sum = sum.saturating_add(path.processes);
         }
     }
 }
@@ -99,10 +100,13 @@ impl<'a> Tree<'a> {
 fn starter<'a>(above: &[Open], path: &'a ProcessPath) -> Option<&'a str> {
     let mut above = above.iter().rev().map(|(path, _)| path).peekable();
     for length in (1..path.names.len()).rev() {
-        while above.next_if(|own| own.names.len() > length).is_some() {}
+        while above
+            .next_if(|ancestor| ancestor.names.len() > length)
+            .is_some()
+        {}
         let processes = match above.peek() {
             _ if length == 1 => 1,
-            Some(own) if own.names.len() == length => own.processes.max(1),
+            Some(ancestor) if ancestor.names.len() == length => ancestor.processes.max(1),
             _ => return None,
         };
         let name = path.names[length - 1].as_str();

@@ -1,7 +1,7 @@
 //! A process that does nothing but wake up by its own time-outs.
 
 use super::caller::{Around, Caller, FUTEX, POLLS, Rule, done, errors, is_one_of, s, waited};
-use super::found::Advice;
+use super::output::Advice;
 use model::CallCount;
 
 pub static RULE: Rule = Rule {
@@ -20,9 +20,6 @@ const IDLE: f64 = 0.3;
 const NOTHING_S: Around = [(0.0, 20e-6), (0.0, 100e-6)];
 
 fn find(caller: &Caller) -> Vec<Advice> {
-    let times_out = |count: &CallCount| is_one_of(count, FUTEX) && errors(count, "ETIMEDOUT") > 0;
-    let sleeps =
-        |count: &CallCount| is_one_of(count, SLEEPS) || is_one_of(count, POLLS) || times_out(count);
     let all = caller.sum(sleeps);
     let wakes =
         errors(&caller.named(FUTEX), "ETIMEDOUT").saturating_add(caller.named(SLEEPS).calls);
@@ -44,4 +41,10 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let mut saved = part.left_out().times([1.0, 2.0, 2.5]);
     saved.high = saved.high.max(caller.cpu_s);
     vec![part.advice(wakes, saved)]
+}
+
+fn sleeps(count: &CallCount) -> bool {
+    is_one_of(count, SLEEPS)
+        || is_one_of(count, POLLS)
+        || is_one_of(count, FUTEX) && errors(count, "ETIMEDOUT") > 0
 }

@@ -16,7 +16,7 @@ pub struct Workload<'a> {
     /// How often a path was removed or renamed.
     pub changes: BTreeMap<&'a str, u64>,
     /// Stems of the paths that some look-up found.
-    pub found: BTreeSet<&'a str>,
+    pub existing: BTreeSet<&'a str>,
     pub locks: u64,
     pub execs: u64,
     /// Their CPU time, in seconds.
@@ -64,6 +64,7 @@ pub struct Program<'a> {
 }
 
 impl<'a> Workload<'a> {
+    /// Groups the profile by process name.
     pub fn new(profile: &'a Profile) -> Workload<'a> {
         let (tree, mut paths) = (Tree::new(&profile.tree), paths_by_process(profile));
         let mut groups: IndexMap<&str, Vec<&ProcessGroup>> = IndexMap::new();
@@ -72,8 +73,11 @@ impl<'a> Workload<'a> {
         }
         let mut programs = IndexMap::new();
         for (name, groups) in groups {
-            let own = paths.remove(name).unwrap_or_default();
-            programs.insert(name, Program::new(&groups, own, tree.processes(name)));
+            let program_paths = paths.remove(name).unwrap_or_default();
+            programs.insert(
+                name,
+                Program::new(&groups, program_paths, tree.processes(name)),
+            );
         }
         let execs: CallCount = profile
             .calls()
@@ -85,7 +89,7 @@ impl<'a> Workload<'a> {
             tree,
             functions: Functions::new(profile),
             changes: paths::changes(profile),
-            found: search::found(profile),
+            existing: search::existing_stems(profile),
             locks: added(
                 profile
                     .calls()
@@ -98,6 +102,7 @@ impl<'a> Workload<'a> {
         }
     }
 
+    /// One caller for each process name, in the order of the profile.
     pub fn callers(&'a self, null_call_ns: Option<f64>) -> impl Iterator<Item = Caller<'a>> {
         let null_call_ns = null_call_ns.unwrap_or(0.0);
         self.programs

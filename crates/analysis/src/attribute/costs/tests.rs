@@ -36,7 +36,7 @@ fn priced(costs: &Costs, size: u64) -> Price {
 
 #[test]
 fn costs_lie_on_the_line_between_logarithms() {
-    fn at(size: u64) -> Price {
+    fn price_at(size: u64) -> Price {
         priced(&costs(), size)
     }
 
@@ -49,13 +49,13 @@ fn costs_lie_on_the_line_between_logarithms() {
         (0, 100.0),
     ] {
         assert!(
-            (at(size).ns / ns - 1.0).abs() < 1e-6,
+            (price_at(size).ns / ns - 1.0).abs() < 1e-6,
             "{size}: {:?}",
-            at(size)
+            price_at(size)
         );
     }
     // Beyond the measured values the nearest is taken.
-    assert_eq!(at(16384).ns.round(), 6400.0);
+    assert_eq!(price_at(16384).ns.round(), 6400.0);
 }
 
 #[test]
@@ -63,6 +63,20 @@ fn both_sides_are_priced_by_the_same_operation() {
     let (other, reads) = (of_run(&[("io.pread", &[4096], &|_| 50.0)]), read(4096));
     assert_eq!(costs().prices(&other, &reads), None);
     assert!(costs().prices(&costs(), &reads).is_some());
+}
+
+/// The price of four opens in nanoseconds, and the operation that it is from.
+fn price_of_opens(costs: &Costs, failures: u64) -> (f64, String) {
+    let errors = [("ENOENT".to_string(), failures)]
+        .into_iter()
+        .filter(|(_, calls)| *calls > 0)
+        .collect();
+    let opens = CallCount {
+        errors,
+        ..called("openat", 4)
+    };
+    let (price, _) = costs.prices(costs, &opens).unwrap();
+    (price.ns.round(), price.basis.operation)
 }
 
 #[test]
@@ -73,27 +87,13 @@ fn failures_are_priced_as_failures() {
         ("file.close", closed, &|_| 500.0),
         ("file.open_absent", closed, &absent),
     ]);
-    let opens = |failures: u64| {
-        let errors = [("ENOENT".to_string(), failures)]
-            .into_iter()
-            .filter(|(_, calls)| *calls > 0)
-            .collect();
-        let opens = CallCount {
-            errors,
-            ..called("openat", 4)
-        };
-        costs
-            .prices(&costs, &opens)
-            .map(|(price, _)| (price.ns.round(), price.basis.operation))
-            .unwrap()
-    };
     let expected = [
         (0, 1000.0, "file.open_close"),
         (1, 900.0, "file.open_close"),
         (4, 600.0, "file.open_absent"),
     ];
     for (failures, ns, basis) in expected {
-        assert_eq!(opens(failures), (ns, basis.to_string()));
+        assert_eq!(price_of_opens(&costs, failures), (ns, basis.to_string()));
     }
 }
 

@@ -30,17 +30,17 @@ pub const UNITS: &[Unit] = &[
     per(Size, READS, "io.read_zero").on(&[Device]),
     per(Size, TRANSFERS, "socket.tcp_send_recv")
         .on(&[Socket])
-        .count(2.0),
+        .times(2.0),
     unit(TRANSFERS, "io.eventfd_write_read")
         .on(&[Event])
-        .count(2.0),
+        .times(2.0),
     per(Size, TRANSFERS, "io.pipe_write_read")
         .on(&[Pipe, Terminal])
-        .count(2.0),
+        .times(2.0),
     // Messages with both ends in one process: no context switch.
     unit(TRANSFERS, "socket.send_recv")
         .on(&[Socket, Pipe, Terminal, Event])
-        .count(2.0),
+        .times(2.0),
     per(Size, "pread64", "io.pread").not_on(NO_FILES),
     per(Size, READS, "io.read_file io.pread io.read_zero").not_on(NO_FILES),
     per(Size, WRITES, "io.write_null").on(&[Device]),
@@ -51,16 +51,16 @@ pub const UNITS: &[Unit] = &[
         "io.write_append io.write_file io.pwrite io.write_null",
     )
     .not_on(NO_FILES),
-    per(Size, "recvmsg sendmsg", "socket.sendmsg_recvmsg").count(2.0),
-    per(Size, "recvfrom sendto recv send", "socket.tcp_send_recv").count(2.0),
+    per(Size, "recvmsg sendmsg", "socket.sendmsg_recvmsg").times(2.0),
+    per(Size, "recvfrom sendto recv send", "socket.tcp_send_recv").times(2.0),
     unit(
         "recvfrom sendto recvmsg sendmsg recv send",
         "socket.send_recv",
     )
-    .count(2.0),
+    .times(2.0),
     per(Entries, "getdents getdents64", "dir.getdents64").less("fd.lseek"),
     per(Size, "sendfile sendfile64", "io.sendfile"),
-    per(Size, "splice tee vmsplice", "io.splice").count(2.0),
+    per(Size, "splice tee vmsplice", "io.splice").times(2.0),
     per(Size, "copy_file_range", "io.copy_file_range"),
     unit(STATS, "file.fstat").no_path(),
     unit("fstat fstat64 oldfstat", "file.fstat"),
@@ -76,8 +76,8 @@ pub const UNITS: &[Unit] = &[
     per(Depth, "creat", "file.create"),
     per(Depth, OPENS, "file.creat_unlink")
         .does("create")
-        .count(3.0),
-    per(Depth, "creat", "file.creat_unlink").count(3.0),
+        .times(3.0),
+    per(Depth, "creat", "file.creat_unlink").times(3.0),
     per(Depth, OPENS, "file.open_close file.openat_close").less("file.close"),
     per(Depth, OPENS, "file.open_close file.openat_close").less("fd.close"),
     unit("close", "file.close").on(&[File, Directory, Device]),
@@ -85,10 +85,10 @@ pub const UNITS: &[Unit] = &[
     unit("close", "fd.close"),
     unit("unlinkat", "dir.mkdir_rmdir")
         .does("directory")
-        .count(2.0),
+        .times(2.0),
     per(Depth, "unlink unlinkat", "file.unlink"),
-    per(Depth, "link linkat unlink unlinkat", "file.link_unlink").count(2.0),
-    per(Depth, "symlink symlinkat", "file.symlink_unlink").count(2.0),
+    per(Depth, "link linkat unlink unlinkat", "file.link_unlink").times(2.0),
+    per(Depth, "symlink symlinkat", "file.symlink_unlink").times(2.0),
     per(Depth, "rename renameat renameat2", "file.rename"),
     per(Depth, "chmod fchmod fchmodat fchmodat2", "file.chmod"),
     unit("fchown fchown32", "file.fchown"),
@@ -109,18 +109,18 @@ pub const UNITS: &[Unit] = &[
         "getxattr lgetxattr fgetxattr",
         "file.getxattr_absent file.getxattr",
     ),
-    unit("mkdir mkdirat rmdir", "dir.mkdir_rmdir").count(2.0),
+    unit("mkdir mkdirat rmdir", "dir.mkdir_rmdir").times(2.0),
     unit("chdir fchdir", "dir.chdir"),
     unit("getcwd", "dir.getcwd"),
     unit("dup", "fd.dup_close").less("fd.close"),
     unit("dup2 dup3", "fd.dup2"),
     unit(FCNTLS, "fd.fcntl_lock")
         .does("setlk ofd_setlk")
-        .count(2.0),
+        .times(2.0),
     unit(FCNTLS, "fd.dup_close").does("dupfd").less("fd.close"),
     unit(FCNTLS, "fd.fcntl_setfd").does("setfd"),
     unit(FCNTLS, "fd.fcntl_getfl"),
-    unit("flock", "fd.flock").count(2.0),
+    unit("flock", "fd.flock").times(2.0),
     unit("ioctl", "fd.ioctl_tcgets")
         .on(&[Terminal])
         .does("TCGETS TCSETS"),
@@ -144,19 +144,19 @@ pub const UNITS: &[Unit] = &[
     unit("fdatasync", "io.fdatasync").less("io.pwrite"),
     per(Size, MAPS, "mem.mmap_file_munmap")
         .does("file")
-        .count(2.0),
+        .times(2.0),
     per(Size, "munmap", "mem.munmap_touched"),
-    per(Size, "mmap mmap2 munmap", "mem.mmap_munmap").count(2.0),
+    per(Size, "mmap mmap2 munmap", "mem.mmap_munmap").times(2.0),
     unit("mprotect", "mem.mprotect"),
-    unit("brk", "mem.brk").count(2.0),
+    unit("brk", "mem.brk").times(2.0),
     per(Size, "madvise", "mem.madvise_range").does("dontneed free"),
     unit("madvise", "mem.madvise"),
     unit("mremap", "mem.mremap"),
     // The C library starts threads by clone3(), whose arguments are in memory.
-    unit("clone3 exit", "process.clone_thread").count(2.0),
+    unit("clone3 exit", "process.clone_thread").times(2.0),
     unit(FORKS, "process.clone_thread")
         .does("thread")
-        .count(2.0),
+        .times(2.0),
     unit(FORKS, "process.fork_wait").less("process.exit_wait"),
     unit("fork clone clone3", "process.fork_wait"),
     unit("vfork", "process.vfork_wait"),
@@ -177,7 +177,7 @@ pub const UNITS: &[Unit] = &[
     // The C library enters the kernel only where another thread holds the lock: waits wait, and wakes wake.
     unit(FUTEXES, "sync.futex_pingpong")
         .does("wait wake")
-        .count(4.0),
+        .times(4.0),
     unit(FUTEXES, "sync.futex_wait_fails").does("wait"),
     unit(FUTEXES, "sync.futex_wake"),
     unit("socket", "socket.socket_close").less("fd.close"),
@@ -200,7 +200,7 @@ pub const UNITS: &[Unit] = &[
     // A call names how many events it takes, not how many descriptors it waits for: these hardly cost anything.
     unit(EPOLL_WAITS, "event.epoll_wait_one event.epoll_wait_none"),
     unit("epoll_ctl", "event.epoll_mod").does("mod"),
-    unit("epoll_ctl", "event.epoll_add_del").count(2.0),
+    unit("epoll_ctl", "event.epoll_add_del").times(2.0),
     unit("epoll_create epoll_create1", "event.epoll_create_close").less("fd.close"),
     unit(SLEEPS, "time.clock_nanosleep_past time.clock_nanosleep0"),
     unit("time", "time.time_raw time.time"),

@@ -117,24 +117,28 @@ pub struct ProfileGatedRow {
     /// Which column.
     pub column: usize,
     #[serde(flatten)]
-    pub found: ProfileFound,
+    pub verdict: ProfileVerdict,
 }
 
 /// The verdict on one call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "gate", rename_all = "snake_case")]
-pub enum ProfileFound {
+pub enum ProfileVerdict {
     Passed,
     /// Over the limit in some runs, not in all.
     Unclear {
-        of: CountKind,
-        own: Span,
+        #[serde(rename = "of")]
+        count_kind: CountKind,
+        #[serde(rename = "own")]
+        span: Span,
         base: Span,
     },
     /// Over the limit in every run.
     Grown {
-        of: CountKind,
-        own: Span,
+        #[serde(rename = "of")]
+        count_kind: CountKind,
+        #[serde(rename = "own")]
+        span: Span,
         base: Span,
     },
 }
@@ -159,30 +163,33 @@ impl Part {
 }
 
 impl Counts {
-    pub fn of(sums: &[CallCount]) -> Counts {
-        let span = |of: fn(&CallCount) -> u64| Span::of(sums.iter().map(of).collect());
-        let known = |of: fn(&CallCount) -> Option<u64>| {
-            let any = sums.iter().any(|sum| of(sum).is_some());
-            if any {
-                Some(Span::of(
-                    sums.iter().map(|sum| of(sum).unwrap_or(0)).collect(),
-                ))
-            } else {
-                None
-            }
-        };
+    /// The ranges over runs, each of which is one element of `sums`. A number that some runs lack counts as 0 in them.
+    pub fn over_runs(sums: &[CallCount]) -> Counts {
         Counts {
-            calls: span(|sum| sum.calls),
-            errors: span(CallCount::failures),
-            bytes: known(|sum| sum.bytes),
-            on_cpu_ns: known(|sum| sum.on_cpu_ns),
-            stalled_ns: known(|sum| sum.stalled_ns),
+            calls: span(sums, |sum| sum.calls),
+            errors: span(sums, CallCount::failures),
+            bytes: known_span(sums, |sum| sum.bytes),
+            on_cpu_ns: known_span(sums, |sum| sum.on_cpu_ns),
+            stalled_ns: known_span(sums, |sum| sum.stalled_ns),
         }
     }
 }
 
+fn span(sums: &[CallCount], number: fn(&CallCount) -> u64) -> Span {
+    Span::from_values(sums.iter().map(number).collect())
+}
+
+fn known_span(sums: &[CallCount], number: fn(&CallCount) -> Option<u64>) -> Option<Span> {
+    if sums.iter().all(|sum| number(sum).is_none()) {
+        return None;
+    }
+    let values = sums.iter().map(|sum| number(sum).unwrap_or(0));
+    Some(Span::from_values(values.collect()))
+}
+
 impl Span {
-    pub fn of(mut values: Vec<u64>) -> Span {
+    /// The range of values; 0 without any.
+    pub fn from_values(mut values: Vec<u64>) -> Span {
         values.sort_unstable();
         let middle = values.len().saturating_sub(1) / 2;
         let at = |index: usize| values.get(index).copied().unwrap_or(0);

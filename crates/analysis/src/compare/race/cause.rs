@@ -2,12 +2,11 @@
 //! with the whole program blocked; outside of calls it is what the timed runs took.
 
 use super::super::profiles::{Counts, ProfileRow, Span};
-use super::net::Net;
+use super::net::{Net, in_seconds};
 use crate::attribute::spent::stalled_ns;
 use model::{Contender, Profile, TimedRun};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::trimmed;
 
 /// Parts that are smaller shares of the difference are not named.
 pub const LEAST: f64 = 0.05;
@@ -15,6 +14,7 @@ pub const LEAST: f64 = 0.05;
 /// Page faults that differ by less, as a share, are not named.
 const FAULTS_APART: f64 = 0.05;
 
+/// Whether medians of page faults differ by enough to be named.
 pub fn are_faults_apart(old: u64, new: u64) -> bool {
     old.abs_diff(new) as f64 > FAULTS_APART * old as f64
 }
@@ -23,7 +23,7 @@ pub fn are_faults_apart(old: u64, new: u64) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     #[serde(flatten)]
-    pub of: CauseOf,
+    pub kind: CauseOf,
     /// The head's wall time in it minus the base's.
     pub seconds: f64,
 }
@@ -75,23 +75,32 @@ pub struct Sides {
 
 impl Side {
     /// `has_others`: its CPU time is not the program's alone. `None` for too few rounds.
-    pub fn of(own: &Contender, net: &Net, has_others: bool) -> Option<Side> {
-        let mean = |values: &[f64]| {
-            trimmed(values.iter().map(|ns| ns / 1e9).collect()).map(|own| own.with_ends()[0])
-        };
+    pub fn new(contender: &Contender, net: &Net, has_others: bool) -> Option<Side> {
         let cpu = if has_others { None } else { net.cpu.as_ref() };
-        let faults = Span::of(own.runs.iter().map(|run: &TimedRun| run.faults).collect()).median;
+        let faults = Span::from_values(
+            contender
+                .runs
+                .iter()
+                .map(|run: &TimedRun| run.faults)
+                .collect(),
+        )
+        .median;
         Some(Side {
-            wall: mean(&net.wall)?,
-            on_cpu: cpu.and_then(|cpu| mean(cpu)).filter(|cpu| *cpu > 0.0),
-            user: net.user.as_ref().and_then(|user| mean(user)),
+            wall: mean_s(&net.wall)?,
+            on_cpu: cpu.and_then(|cpu| mean_s(cpu)).filter(|cpu| *cpu > 0.0),
+            user: net.user.as_ref().and_then(|user| mean_s(user)),
             faults,
         })
     }
 }
 
+fn mean_s(values_ns: &[f64]) -> Option<f64> {
+    in_seconds(values_ns).map(|[mean_s, ..]| mean_s)
+}
+
 impl Sides {
-    pub fn of(rows: &[ProfileRow], both: [Side; 2]) -> Sides {
+    /// The commands with what their calls waited, and how wall time follows CPU time.
+    pub fn new(rows: &[ProfileRow], both: [Side; 2]) -> Sides {
         let waits = [0, 1].map(|side| rows.iter().map(|row| waited(&row.counts[side])).sum());
         let mut sides = Sides {
             both,
@@ -161,17 +170,18 @@ pub fn with_waits(profile: &Profile) -> Profile {
     profile
 }
 
-/// The head's minus the base's.
+/// The head's time in a call minus the base's, in seconds; `None` if it was not timed.
 pub fn seconds(row: &ProfileRow, sides: &Sides) -> Option<f64> {
     Some(sides.time(&row.counts[1])? - sides.time(&row.counts[0])?)
 }
 
+/// The parts of `difference` seconds, the largest first. Those that go the other way, or are hardly a part of it, are left out.
 pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause> {
     let mut all: Vec<Cause> = rows
         .iter()
         .filter_map(|row| {
             Some(Cause {
-                of: of_call(row, sides),
+                kind: of_call(row, sides),
                 seconds: seconds(row, sides)?,
             })
         })
@@ -185,17 +195,17 @@ pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause>
 /// Which of the two makes the larger part of the time's change.
 fn of_call(row: &ProfileRow, sides: &Sides) -> CauseOf {
     let call = row.call.clone();
-    let side = |which: usize| {
+    let [(old, before), (new, after)] = [0, 1].map(|which| {
         let counts = &row.counts[which];
         (
             counts.calls.median as f64,
             sides.time(counts).unwrap_or(0.0),
         )
-    };
-    let ((old, before), (new, after)) = (side(0), side(1));
+    });
     if old == 0.0 || new == 0.0 {
         return CauseOf::Calls { call };
     }
+    // Shapley's division: each factor changes at the mean of the other's two values, so the parts add up whichever changed first.
     let by_number = (new - old) * (before / old + after / new) / 2.0;
     let by_time = (after / new - before / old) * (new + old) / 2.0;
     let way = (after - before).signum();
@@ -217,24 +227,24 @@ fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
     let more = |old: Option<f64>, new: Option<f64>| Some(sides.scale * (new? - old?));
     let Some(cpu) = more(base.on_cpu, head.on_cpu) else {
         let rest = Cause {
-            of: CauseOf::OutsideCalls,
+            kind: CauseOf::OutsideCalls,
             seconds: wall - in_calls,
         };
         return is_timed.then_some(rest).into_iter().collect();
     };
     let waiting = Cause {
-        of: CauseOf::Waiting,
+        kind: CauseOf::Waiting,
         seconds: wall - cpu - waited,
     };
     let outside = cpu - if is_timed { in_calls - waited } else { 0.0 };
     let Some(user) = more(base.user, head.user) else {
-        let of = CauseOf::UserOrKernel;
+        let kind = CauseOf::UserOrKernel;
         let seconds = outside;
-        return vec![Cause { of, seconds }, waiting];
+        return vec![Cause { kind, seconds }, waiting];
     };
     let kernel = outside - user;
     let faults = (head.faults as f64 - base.faults as f64) * kernel;
-    let of = if !is_timed {
+    let kind = if !is_timed {
         CauseOf::UntimedKernel
     } else if are_faults_apart(base.faults, head.faults) && faults > 0.0 {
         CauseOf::PageFaults
@@ -243,11 +253,11 @@ fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
     };
     vec![
         Cause {
-            of: CauseOf::UserMode,
+            kind: CauseOf::UserMode,
             seconds: user,
         },
         Cause {
-            of,
+            kind,
             seconds: kernel,
         },
         waiting,
@@ -268,12 +278,12 @@ mod tests {
     }
 
     fn row(call: &str, both: [(u64, Option<u64>, u64); 2]) -> ProfileRow {
-        let ms = |ms: u64| Span::of(vec![ms * 1_000_000]);
+        let ms = |ms: u64| Span::from_values(vec![ms * 1_000_000]);
         ProfileRow {
             call: call.into(),
             counts: both
                 .map(|(calls, on_cpu, waited)| Counts {
-                    calls: Span::of(vec![calls]),
+                    calls: Span::from_values(vec![calls]),
                     on_cpu_ns: on_cpu.map(ms),
                     stalled_ns: Some(ms(waited)),
                     ..Counts::default()
@@ -284,30 +294,30 @@ mod tests {
         }
     }
 
+    fn longer_in_kernel() -> [Side; 2] {
+        [quick(), side(0.1, [0.1, 0.01])]
+    }
+
+    fn longer() -> CauseOf {
+        CauseOf::TimePerCall {
+            call: "read".to_string(),
+        }
+    }
+
+    fn quick() -> Side {
+        side(0.02, [0.02, 0.01])
+    }
+
+    fn slow() -> Side {
+        side(0.05, [0.05, 0.04])
+    }
+
+    fn same() -> Option<[(u64, Option<u64>, u64); 2]> {
+        Some([(9, Some(1), 0); 2])
+    }
+
     #[test]
     fn the_largest_part_is_named_first() {
-        fn longer_in_kernel() -> [Side; 2] {
-            [quick(), side(0.1, [0.1, 0.01])]
-        }
-
-        fn longer() -> CauseOf {
-            CauseOf::TimePerCall {
-                call: "read".to_string(),
-            }
-        }
-
-        fn quick() -> Side {
-            side(0.02, [0.02, 0.01])
-        }
-
-        fn slow() -> Side {
-            side(0.05, [0.05, 0.04])
-        }
-
-        fn same() -> Option<[(u64, Option<u64>, u64); 2]> {
-            Some([(9, Some(1), 0); 2])
-        }
-
         let faulting = Side {
             faults: 900,
             ..side(0.05, [0.05, 0.01])
@@ -354,14 +364,14 @@ mod tests {
                 CauseOf::OutsideCalls,
             ),
         ];
-        for (counts, sides, of) in cases {
+        for (counts, sides, kind) in cases {
             let rows: Vec<ProfileRow> = counts.map(|both| row("read", both)).into_iter().collect();
             let difference = sides[1].wall - sides[0].wall;
-            let found = causes(&rows, &Sides::of(&rows, sides), difference);
-            assert_eq!(found[0].of, of, "{found:?}");
+            let actual = causes(&rows, &Sides::new(&rows, sides), difference);
+            assert_eq!(actual[0].kind, kind, "{actual:?}");
             assert!(
-                found.iter().all(|cause| cause.seconds * difference > 0.0),
-                "{found:?}"
+                actual.iter().all(|cause| cause.seconds * difference > 0.0),
+                "{actual:?}"
             );
         }
     }
@@ -373,18 +383,18 @@ mod tests {
             user: None,
             ..side(cpu, [cpu, 0.0])
         });
-        let found = causes(&rows, &Sides::of(&rows, sides), 0.02);
-        assert_eq!(found[0].of, CauseOf::UserOrKernel);
-        assert_causes(&found, &[0.015, 0.005]);
+        let actual = causes(&rows, &Sides::new(&rows, sides), 0.02);
+        assert_eq!(actual[0].kind, CauseOf::UserOrKernel);
+        assert_causes(&actual, &[0.015, 0.005]);
     }
 
-    fn assert_causes(found: &[Cause], expected: &[f64]) {
-        let seconds: Vec<f64> = found.iter().map(|cause| cause.seconds).collect();
+    fn assert_causes(actual: &[Cause], expected: &[f64]) {
+        let seconds: Vec<f64> = actual.iter().map(|cause| cause.seconds).collect();
         let are_near = seconds
             .iter()
             .zip(expected)
-            .all(|(found, expected)| (found - expected).abs() < 1e-9);
-        assert!(are_near && seconds.len() == expected.len(), "{found:?}");
+            .all(|(seconds, expected)| (seconds - expected).abs() < 1e-9);
+        assert!(are_near && seconds.len() == expected.len(), "{actual:?}");
     }
 
     #[test]
@@ -396,8 +406,8 @@ mod tests {
             (3.0, vec![0.08, 0.04]),
         ] {
             let sides = [0.01, 0.05].map(|cpu| side(scale * cpu, [cpu, 0.0]));
-            let found = causes(&rows, &Sides::of(&rows, sides), 0.04 * scale);
-            assert_causes(&found, &expected);
+            let actual = causes(&rows, &Sides::new(&rows, sides), 0.04 * scale);
+            assert_causes(&actual, &expected);
         }
     }
 
@@ -405,7 +415,7 @@ mod tests {
     fn cpu_time_has_causes_of_its_own() {
         let rows = [row("read", [(10, Some(10), 70), (10, Some(50), 30)])];
         let sides = [0.02, 0.08].map(|cpu| side(0.1, [cpu, cpu / 4.0]));
-        let found = causes(&rows, &Sides::on_cpu(sides), 0.06);
-        assert_causes(&found, &[0.04, 0.015, 0.005]);
+        let actual = causes(&rows, &Sides::on_cpu(sides), 0.06);
+        assert_causes(&actual, &[0.04, 0.015, 0.005]);
     }
 }

@@ -1,7 +1,7 @@
 //! What a command takes in an environment without that environment's own start-up, round by round.
 
 use crate::ticks::ticks_divide;
-use model::{Contender, NATIVE, TimedRun};
+use model::{Contender, InEnvironment, NATIVE, TimedRun};
 
 /// Nanoseconds by round.
 pub struct Net {
@@ -22,47 +22,55 @@ impl Net {
     }
 }
 
+/// Subtracts the start-up of the contender's environment, if it runs in one, from each of its rounds.
 pub fn net(all: &[Contender], contender: &Contender) -> Net {
     let native = all
         .iter()
         .filter_map(|other| other.environment.as_ref())
         .find(|there| there.name == NATIVE);
-    let added = |of: fn(&TimedRun) -> u64| -> Option<Vec<f64>> {
-        let both = contender
-            .environment
-            .as_ref()?
-            .empty
-            .iter()
-            .zip(&native?.empty);
-        Some(
-            both.map(|(there, native)| of(there) as f64 - of(native) as f64)
-                .collect(),
-        )
-    };
-    let net = |of: fn(&TimedRun) -> u64| -> Vec<f64> {
-        let mut start_up = added(of).unwrap_or_default();
-        start_up.resize(contender.runs.len(), 0.0);
-        let both = contender.runs.iter().zip(start_up);
-        both.map(|(run, start_up)| of(run) as f64 - start_up)
-            .collect()
-    };
-    let accounted = |of| {
-        if contender.is_accounted() {
-            Some(net(of))
-        } else {
-            None
-        }
-    };
+    let wall_ns: fn(&TimedRun) -> u64 = |run| run.wall_ns;
+    let is_accounted = contender.is_accounted();
     Net {
-        wall: net(|run| run.wall_ns),
-        cpu: accounted(TimedRun::cpu_ns),
-        user: if is_divided(contender) {
-            accounted(|run| run.user_ns)
+        wall: net_of(contender, native, wall_ns),
+        cpu: if is_accounted {
+            Some(net_of(contender, native, TimedRun::cpu_ns))
         } else {
             None
         },
-        start_up: added(|run| run.wall_ns),
+        user: if is_accounted && is_divided(contender) {
+            Some(net_of(contender, native, |run| run.user_ns))
+        } else {
+            None
+        },
+        start_up: start_up(contender, native, wall_ns),
     }
+}
+
+fn net_of(
+    contender: &Contender,
+    native: Option<&InEnvironment>,
+    value: fn(&TimedRun) -> u64,
+) -> Vec<f64> {
+    let mut start_up = start_up(contender, native, value).unwrap_or_default();
+    start_up.resize(contender.runs.len(), 0.0);
+    let rounds = contender.runs.iter().zip(start_up);
+    rounds
+        .map(|(run, start_up)| value(run) as f64 - start_up)
+        .collect()
+}
+
+fn start_up(
+    contender: &Contender,
+    native: Option<&InEnvironment>,
+    value: fn(&TimedRun) -> u64,
+) -> Option<Vec<f64>> {
+    let there = contender.environment.as_ref()?;
+    let rounds = there.empty.iter().zip(&native?.empty);
+    Some(
+        rounds
+            .map(|(there, native)| value(there) as f64 - value(native) as f64)
+            .collect(),
+    )
 }
 
 /// Whether enough ticks divide the CPU time of all runs into user mode and kernel.

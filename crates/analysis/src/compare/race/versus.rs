@@ -45,63 +45,68 @@ pub struct Versus {
     pub by_calls: Option<Bill>,
 }
 
-/// Of wall time, CPU time and memory; `None` where there is none.
+/// Ratios of wall time, CPU time and memory; `None` if one is not known.
 type Ratios = [Option<BetweenRuns>; 3];
 
+/// Compares each command with its base, beside the base's control.
 pub fn all_versus(all: &[Contender], margin: f64) -> Vec<Versus> {
-    let nets: Vec<Net> = all.iter().map(|own| net(all, own)).collect();
+    let nets: Vec<Net> = all.iter().map(|contender| net(all, contender)).collect();
     let between =
         |base: usize, head: usize| ratios([&all[base], &all[head]], [&nets[base], &nets[head]]);
-    let control = |base: usize| {
-        let again = all
-            .iter()
-            .position(|own| own.is_control && own.base == Some(base));
-        again.map(|again| between(base, again))
-    };
     all.iter()
         .enumerate()
-        .filter_map(|(head, own)| {
-            let base = own.base?;
-            let mut found = Versus::new(base, head, [&nets[base], &nets[head]]);
-            let control = if own.is_control { None } else { control(base) };
-            [found.wall, found.cpu, found.memory] = judged(between(base, head), control, margin);
-            if !own.is_control {
-                found.explain([&all[base], own], [&nets[base], &nets[head]]);
+        .filter_map(|(head, contender)| {
+            let base = contender.base?;
+            let mut versus = Versus::new(base, head, [&nets[base], &nets[head]]);
+            let again = all
+                .iter()
+                .position(|other| other.is_control && other.base == Some(base));
+            let control = again
+                .filter(|_| !contender.is_control)
+                .map(|again| between(base, again));
+            [versus.wall, versus.cpu, versus.memory] = judged(between(base, head), control, margin);
+            if !contender.is_control {
+                versus.explain([&all[base], contender], [&nets[base], &nets[head]]);
             }
-            Some(found)
+            Some(versus)
         })
         .collect()
 }
 
 fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
-    fn peaks(own: &Contender) -> Vec<f64> {
-        own.runs.iter().map(|run| run.peak_rss_kib as f64).collect()
+    fn peaks(contender: &Contender) -> Vec<f64> {
+        contender
+            .runs
+            .iter()
+            .map(|run| run.peak_rss_kib as f64)
+            .collect()
     }
 
     let is_inside = new.environment.is_some();
     let is_known = nets.iter().all(|net| net.is_above_scatter());
-    let ratio = |new: &[f64], old: &[f64]| {
-        // What is left after a subtraction may be below 0.
-        if is_inside {
-            next_trimmed_ratio(new, old)
-        } else {
-            of_logs(new, old)
-        }
-    };
     let cpu = nets[1].cpu.as_ref().zip(nets[0].cpu.as_ref());
     [
         if is_known {
-            ratio(&nets[1].wall, &nets[0].wall)
+            ratio(&nets[1].wall, &nets[0].wall, is_inside)
         } else {
             None
         },
-        cpu.and_then(|(new, old)| ratio(new, old)),
+        cpu.and_then(|(new, old)| ratio(new, old, is_inside)),
         if is_inside {
             None
         } else {
             of_logs(&peaks(new), &peaks(old))
         },
     ]
+}
+
+/// Net times may be below 0 after a subtraction, so they have no logarithms.
+fn ratio(new: &[f64], old: &[f64], is_net: bool) -> Option<BetweenRuns> {
+    if is_net {
+        next_trimmed_ratio(new, old)
+    } else {
+        of_logs(new, old)
+    }
 }
 
 fn of_logs(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
@@ -115,33 +120,34 @@ fn difference(new: &[f64], old: &[f64]) -> Option<[f64; 3]> {
 }
 
 /// No verdict is stronger than what the control shows.
-fn judged(own: Ratios, control: Option<Ratios>, margin: f64) -> [Option<Ratio>; 3] {
+fn judged(measured: Ratios, control: Option<Ratios>, margin: f64) -> [Option<Ratio>; 3] {
     let control = control.unwrap_or_default();
     let widened = [0, 1, 2].map(|which| match &control[which] {
-        Some(control) => own[which].map(|found| found.beside(control)),
-        None => own[which],
+        Some(control) => measured[which].map(|ratio| ratio.beside(control)),
+        None => measured[which],
     });
     let known: Vec<BetweenRuns> = widened.iter().flatten().copied().collect();
     let mut findings = findings(&known, margin).into_iter();
     [0, 1, 2].map(|which| {
-        let found = widened[which]?;
+        let ratio = widened[which]?;
         let finding = findings.next()?;
         let is_permitted =
-            control[which].is_none_or(|control| control.permits(finding, &found, margin));
+            control[which].is_none_or(|control| control.permits(finding, &ratio, margin));
         Some(Ratio {
             mark: if is_permitted {
                 finding.into()
             } else {
                 Mark::NotKnown
             },
-            ..unmarked(&found, RatioOf::time(found.ratio()))
+            ..unmarked(&ratio, RatioOf::time(ratio.ratio()))
         })
     })
 }
 
 fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
-    let both =
-        [old, new].map(|own| Span::of(own.runs.iter().map(|run| run.faults).collect()).median);
+    let both = [old, new].map(|contender| {
+        Span::from_values(contender.runs.iter().map(|run| run.faults).collect()).median
+    });
     are_faults_apart(both[0], both[1]).then_some(both)
 }
 
@@ -150,6 +156,7 @@ fn is_change(ratio: Option<&Ratio>) -> bool {
 }
 
 impl Versus {
+    /// The system calls that differ.
     pub fn changed(&self) -> &[ProfileRow] {
         self.calls.as_ref().map_or(&[], |calls| &calls.rows)
     }
@@ -167,6 +174,7 @@ impl Versus {
         }
     }
 
+    /// Whether CPU time differs for certain and wall time does not, as if threads run side by side.
     pub fn differs_on_cpu_alone(&self) -> bool {
         !is_change(self.wall.as_ref()) && is_change(self.cpu.as_ref())
     }
@@ -195,13 +203,14 @@ impl Versus {
         if both[1].environment.is_none() {
             self.page_faults = page_faults(both[0], both[1]);
         }
-        let has_others = both.iter().any(|own| {
-            own.environment
+        let has_others = both.iter().any(|contender| {
+            contender
+                .environment
                 .as_ref()
                 .is_some_and(|there| there.has_others)
         });
         self.calls = all_calls(both);
-        let [base, head] = [0, 1].map(|which| Side::of(both[which], times[which], has_others));
+        let [base, head] = [0, 1].map(|which| Side::new(both[which], times[which], has_others));
         let (Some(base), Some(head), Some([difference, ..])) = (base, head, self.explained())
         else {
             self.calls
@@ -212,7 +221,7 @@ impl Versus {
         let sides = if self.differs_on_cpu_alone() {
             Sides::on_cpu([base, head])
         } else {
-            Sides::of(self.changed(), [base, head])
+            Sides::new(self.changed(), [base, head])
         };
         let weight = |row: &ProfileRow| seconds(row, &sides).unwrap_or(0.0) / difference;
         self.causes = causes(self.changed(), &sides, difference);
@@ -226,10 +235,10 @@ impl Versus {
 }
 
 fn all_calls(both: [&Contender; 2]) -> Option<ProfileComparison> {
-    fn column(label: &str, own: &Contender) -> Option<ProfileColumn> {
+    fn column(label: &str, contender: &Contender) -> Option<ProfileColumn> {
         Some(ProfileColumn::new(
             label,
-            &with_waits(own.counted.as_ref().ok()?),
+            &with_waits(contender.counted.as_ref().ok()?),
         ))
     }
 

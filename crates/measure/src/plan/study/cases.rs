@@ -155,7 +155,7 @@ impl Study {
         let labels: Vec<&str> = planned.iter().map(|p| p.case.label()).collect();
         for (derived, line) in self.view.derived.iter().zip(&self.derived_lines) {
             if let Some(name) = derived
-                .of
+                .pair
                 .iter()
                 .find(|name| !labels.contains(&name.as_str()))
             {

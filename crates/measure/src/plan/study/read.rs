@@ -185,7 +185,7 @@ impl Reader<'_> {
                 value: Derived {
                     name: of.join(" - "),
                     combination: Combination::Difference,
-                    of,
+                    pair: of,
                 },
             });
         }
@@ -344,7 +344,7 @@ fn derived(source: &StudyText, line: usize, table: DerivedTable) -> Result<Deriv
     Ok(Derived {
         name: table.name.unwrap_or_else(|| of.join(sign)),
         combination,
-        of,
+        pair: of,
     })
 }
 

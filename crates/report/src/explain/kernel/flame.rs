@@ -20,8 +20,8 @@ fn fold(call: &Call, above: &str, lines: &mut Vec<String>) {
         "{above}{separator}{}",
         cleaned(&call.name).replace(';', ":")
     );
-    if call.own > 0 {
-        lines.push(format!("{path} {}", call.own));
+    if call.self_instructions > 0 {
+        lines.push(format!("{path} {}", call.self_instructions));
     }
     call.children
         .iter()
@@ -83,7 +83,7 @@ pub fn kernel_difference(versus: &KernelVersus) -> Figure {
 }
 
 fn grow<'a>(tree: &mut Tree<'a>, call: &'a Call, side: usize) {
-    tree.own[side] += call.own as f64;
+    tree.own[side] += call.self_instructions as f64;
     call.children
         .iter()
         .for_each(|child| grow(tree.child((FrameKind::Function, &child.name)), child, side));

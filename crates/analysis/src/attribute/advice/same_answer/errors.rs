@@ -32,16 +32,18 @@ pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
     let counts = caller.counts.iter();
     let mut names: BTreeSet<&String> = counts.flat_map(|count| count.errors.keys()).collect();
     // Without paths nobody can tell whether a name that is absent is asked for again.
-    let unknown = |error: &str| error == "ENOENT" && caller.profile.objects.is_empty();
-    names.retain(|error| !USUAL.split(' ').any(|usual| usual == *error) || unknown(error));
-    let own = names.into_iter().map(|error| {
+    names.retain(|error| {
+        !USUAL.split(' ').any(|usual| usual == *error)
+            || *error == "ENOENT" && caller.profile.objects.is_empty()
+    });
+    let failing = names.into_iter().map(|error| {
         let remedy = if error == "EBADF" { &SWEEP } else { &REMEMBER };
         (of_error(caller, error, is_surprise), remedy, error.clone())
     });
-    let found = own
+    let repeated = failing
         .chain(held(caller))
         .filter(|(part, ..)| part.calls > caller.processes.saturating_mul(AGAIN));
-    found
+    repeated
         .map(|(part, remedy, error)| Again {
             error: Some(error),
             ..Again::new(part, remedy)
@@ -68,6 +70,7 @@ fn held<'a>(caller: &'a Caller<'a>) -> [(Part<'a>, &'static Remedy, String); 2] 
     ]
 }
 
+/// The share of the calls that fail with this error, of those that `keep` selects.
 pub fn of_error<'a>(
     caller: &'a Caller,
     error: &str,

@@ -4,7 +4,7 @@ use super::{Again, Remedy};
 use crate::attribute::advice::caller::{
     Caller, Part, STATS, added, done, errors, is_one_of, share,
 };
-use crate::attribute::advice::found::PathUse;
+use crate::attribute::advice::output::PathUse;
 use crate::attribute::advice::paths::{LOCKS, QUESTIONS};
 use crate::attribute::advice::search::searched;
 use model::syscall_names::bare_name;
@@ -52,8 +52,8 @@ impl<'a> Looks<'a> {
     fn new(caller: &'a Caller<'a>) -> Looks<'a> {
         let searched = searched(caller);
         let mut same = Same::new();
-        let own = caller.paths.iter().map(|object| (*object, looks(object)));
-        for (object, calls) in own.filter(|(_, calls)| *calls > 0) {
+        let asked = caller.paths.iter().map(|object| (*object, looks(object)));
+        for (object, calls) in asked.filter(|(_, calls)| *calls > 0) {
             if !searched.contains_key(object.name.as_str()) {
                 let key = (object.name.as_str(), question(&object.count));
                 same.entry(key).or_default().push((object, calls));
@@ -77,8 +77,8 @@ impl<'a> Looks<'a> {
                 continue;
             }
             let mut left = again;
-            for (object, own) in objects.iter().rev() {
-                let taken = left.min(*own);
+            for (object, asked) in objects.iter().rev() {
+                let taken = left.min(*asked);
                 left -= taken;
                 part.add(&object.count, share(taken, object.count.calls));
             }
@@ -107,20 +107,25 @@ impl<'a> Looks<'a> {
     /// Names that were asked for once, by a call that found hardly any.
     fn absent(&self) -> Option<Again<'a>> {
         let caller = self.caller;
-        let finds = |object: &ObjectCount| {
-            let own = caller.sum(|count| count.call == object.count.call);
-            done(&own).saturating_mul(100) > own.calls
-        };
         let mut part = Part::new(caller);
         for ((path, _), objects) in &self.same {
             let once = added(objects.iter().map(|(_, calls)| *calls)) <= self.reasons(path);
-            for (object, _) in objects.iter().filter(|(object, _)| once && !finds(object)) {
+            for (object, _) in objects
+                .iter()
+                .filter(|(object, _)| once && !finds(caller, object))
+            {
                 let calls = &errors(&object.count, "ENOENT");
                 part.add(&object.count, share(*calls, object.count.calls));
             }
         }
         (part.calls >= MANY).then(|| Again::new(part, &LIST))
     }
+}
+
+/// Whether more than a hundredth of these calls succeeds.
+fn finds(caller: &Caller, object: &ObjectCount) -> bool {
+    let calls = caller.sum(|count| count.call == object.count.call);
+    done(&calls).saturating_mul(100) > calls.calls
 }
 
 /// Look-ups around each change of a path.

@@ -133,24 +133,24 @@ fn is_meant(count: &CallCount, words: &str) -> bool {
     words.split(' ').any(|word| {
         let (name, operation) = word
             .split_once('/')
-            .map_or((word, None), |(name, own)| (name, Some(own)));
-        let own = count.class.operation.as_deref();
-        is_one_of(count, name) && (operation.is_none() || own == operation)
+            .map_or((word, None), |(name, operation)| (name, Some(operation)));
+        let counted = count.class.operation.as_deref();
+        is_one_of(count, name) && (operation.is_none() || counted == operation)
     })
 }
 
 pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
-    let own = QUESTIONS
+    let repeated = QUESTIONS
         .iter()
         .filter_map(|question| question.again(caller));
-    own.chain(wakes(caller)).collect()
+    repeated.chain(wakes(caller)).collect()
 }
 
 impl Question {
     /// Calls beyond the reasons for them. Calls that wait are not questions, and `errors` has the failures.
     fn again<'a>(&self, caller: &'a Caller<'a>) -> Option<Again<'a>> {
-        let own = |count: &CallCount| is_meant(count, self.calls);
-        let all = caller.sum(own);
+        let is_asked = |count: &CallCount| is_meant(count, self.calls);
+        let all = caller.sum(is_asked);
         let reasons = added(
             self.reasons
                 .iter()
@@ -162,7 +162,7 @@ impl Question {
         if waited(&all) || unknown || beyond <= caller.processes.saturating_mul(AGAIN) {
             return None;
         }
-        Some(Again::new(caller.some(beyond, own), self.remedy))
+        Some(Again::new(caller.some(beyond, is_asked), self.remedy))
     }
 }
 
@@ -170,15 +170,16 @@ const MANY_WAKES: u64 = 1000;
 
 /// Futex wakes beyond the waits that slept: one that wakes somebody ends a wait.
 fn wakes<'a>(caller: &'a Caller<'a>) -> Option<Again<'a>> {
-    let is_futex = |operation: &'static str| {
-        move |count: &CallCount| super::super::futex_traffic::is_futex(count, operation)
-    };
-    let (waits, wakes) = (caller.sum(is_futex("wait")), caller.sum(is_futex("wake")));
+    let (waits, wakes) = (caller.sum(futex("wait")), caller.sum(futex("wake")));
     let slept = waits.calls.saturating_sub(errors(&waits, "EAGAIN"));
     let surplus = wakes.calls.saturating_sub(slept);
     if surplus < MANY_WAKES || caller.processes > 1 {
         return None;
     }
-    let part: Part = caller.some(surplus, is_futex("wake"));
+    let part: Part = caller.some(surplus, futex("wake"));
     Some(Again::new(part, &WAITERS))
+}
+
+fn futex(operation: &'static str) -> impl Fn(&CallCount) -> bool {
+    move |count| super::super::futex_traffic::is_futex(count, operation)
 }

@@ -1,4 +1,4 @@
-//! What a rule finds.
+//! Advice, as a rule gives it.
 
 use crate::attribute::seconds::Seconds;
 use schemars::JsonSchema;
@@ -23,11 +23,11 @@ pub struct Advice {
     pub names: Vec<String>,
     /// How many calls these are.
     pub calls: u64,
-    /// What these calls were made for, or would become: as the rule says.
+    /// What these calls were made for, or would become: each rule defines it.
     pub items: u64,
     /// The programs that were started, the error that was returned, or the bytes of a transfer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
+    #[serde(rename = "of", skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// Where: the paths that are meant, the most used first.
     pub paths: Vec<PathUse>,
     /// The function that makes most of these calls; absent without stacks.
