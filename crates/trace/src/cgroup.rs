@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use sys::proc_stat;
 
 pub struct Hierarchies {
-    /// `/`, but in tests.
+    /// `/`, except in tests.
     root: PathBuf,
     unified: Option<PathBuf>,
     old: Vec<PathBuf>,
 }
 
-/// A group's ID is the inode number of its directory.
+/// A group's ID, which is the inode number of its directory.
 pub fn id(directory: &Path) -> Result<u64> {
     let facts =
         fs::metadata(directory).with_context(|| format!("--cgroup {}", directory.display()))?;
@@ -27,24 +27,30 @@ const MOUNTS: &str = "proc/self/mountinfo";
 const INSTEAD: &str = "name processes instead: -p PID[,PID...]";
 
 impl Hierarchies {
+    /// The control groups of this machine, as far as this mount namespace shows them.
     pub fn here() -> Hierarchies {
         Hierarchies::below(Path::new("/"))
     }
 
+    /// Those of a machine in a directory, for tests.
     pub fn below(root: &Path) -> Hierarchies {
         let text = proc_stat::read(root.join(MOUNTS)).unwrap_or_default();
         let mounts: Vec<_> = text.lines().filter_map(mount).collect();
-        let of_type = |wanted: &str| -> Vec<PathBuf> {
-            let those = mounts.iter().filter(|mount| mount.kind == wanted);
-            those.map(|mount| PathBuf::from(&mount.place)).collect()
-        };
+        let [unified, old] = ["cgroup2", "cgroup"].map(|kind| {
+            let places = mounts.iter().filter(move |mount| mount.kind == kind);
+            places.map(|mount| PathBuf::from(&mount.place))
+        });
         Hierarchies {
             root: root.to_path_buf(),
-            unified: of_type("cgroup2").into_iter().next(),
-            old: of_type("cgroup"),
+            unified: unified.clone().next(),
+            old: old.collect(),
         }
     }
 
+    /// The mount of version 2.
+    ///
+    /// # Errors
+    /// There is none; the error names processes as another way.
     pub fn unified(&self) -> Result<&Path> {
         match (&self.unified, self.old.first()) {
             (Some(mount), _) => Ok(mount),
@@ -67,7 +73,7 @@ impl Hierarchies {
         if asked.is_absolute() {
             candidates.insert(0, asked.to_path_buf());
         }
-        let Some(found) = candidates.iter().find_map(|path| self.real(path)) else {
+        let Some(group) = candidates.iter().find_map(|path| self.real(path)) else {
             let looked = candidates.iter().map(|path| path.display().to_string());
             let looked: Vec<String> = looked.collect();
             bail!(
@@ -78,65 +84,70 @@ impl Hierarchies {
                 mount.display()
             );
         };
-        if found.starts_with(mount) {
-            return Ok(found);
+        if group.starts_with(mount) {
+            return Ok(group);
         }
         let asked = asked.display();
         ensure!(
-            self.old.iter().any(|old| found.starts_with(old)),
+            self.old.iter().any(|old| group.starts_with(old)),
             "--cgroup {asked}: this directory is not in a control group file system"
         );
         bail!(
             "--cgroup {asked}: this group is one of version 1, and only those of version 2 can be traced; its \
              processes can: -p $(paste -sd, {}/cgroup.procs)",
-            found.display()
+            group.display()
         )
     }
 
-    /// `None` if it is no directory.
+    /// The path of a directory without links, below the root; `None` if it is not a directory.
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        let real = fs::canonicalize(self.at(path))
+        let real = fs::canonicalize(self.resolve(path))
             .ok()
             .filter(|real| real.is_dir())?;
         let root = fs::canonicalize(&self.root).ok()?;
         Some(Path::new("/").join(real.strip_prefix(root).ok()?))
     }
 
-    fn at(&self, path: &Path) -> PathBuf {
+    fn resolve(&self, path: &Path) -> PathBuf {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// All groups that are `wanted` by their names, but for those inside of such.
+    /// All groups that are `wanted` by their names, except those inside of one.
     pub fn search(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
-        let mut found = Vec::new();
+        let mut matches = Vec::new();
         let mut left = vec![self.unified()?.to_path_buf()];
         while let Some(folder) = left.pop() {
             for path in self.groups_in(&folder) {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                if wanted(&name) { &mut found } else { &mut left }.push(path);
+                if wanted(&name) {
+                    &mut matches
+                } else {
+                    &mut left
+                }
+                .push(path);
             }
         }
-        found.sort();
-        Ok(found)
+        matches.sort();
+        Ok(matches)
     }
 
     /// [`Self::name`] of all groups, by ID.
     pub fn names(&self) -> BTreeMap<u64, String> {
-        let mut found = BTreeMap::new();
+        let mut names = BTreeMap::new();
         let mut left: Vec<PathBuf> = self.unified.iter().cloned().collect();
         while let Some(folder) = left.pop() {
-            // One that is removed meanwhile has no name.
-            if let Ok(facts) = fs::metadata(self.at(&folder)) {
-                found.insert(facts.ino(), self.name(&folder));
+            // A group may be removed meanwhile.
+            if let Ok(facts) = fs::metadata(self.resolve(&folder)) {
+                names.insert(facts.ino(), self.name(&folder));
             }
             left.extend(self.groups_in(&folder));
         }
-        found
+        names
     }
 
-    /// Links are not followed.
+    /// The groups in a group. Links are not followed: they could lead in circles.
     fn groups_in<'a>(&self, folder: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
-        let entries = fs::read_dir(self.at(folder))
+        let entries = fs::read_dir(self.resolve(folder))
             .into_iter()
             .flatten()
             .flatten();
@@ -144,7 +155,7 @@ impl Hierarchies {
         inner.map(|entry| folder.join(entry.file_name()))
     }
 
-    /// As /proc/PID/cgroup has it: the path below the mount.
+    /// A group's path below the mount, as in /proc/PID/cgroup.
     pub fn name(&self, path: &Path) -> String {
         let mount = self.unified.as_deref().unwrap_or(Path::new("/"));
         let below = path.strip_prefix(mount).unwrap_or(path);
@@ -197,13 +208,13 @@ pub(super) mod tests {
         assert_eq!(machine.name(&group), "/system.slice/a.service");
         assert_eq!(machine.name(Path::new("/sys/fs/cgroup")), "/");
         let by_id = machine.names();
-        let at = |path: &str| by_id[&id(&root.path().join(path)).unwrap()].as_str();
-        assert_eq!(
-            at("sys/fs/cgroup/system.slice/a.service"),
-            "/system.slice/a.service"
-        );
+        let names = ["system.slice/a.service", ""].map(|group| {
+            let path = root.path().join("sys/fs/cgroup").join(group);
+            by_id[&id(&path).unwrap()].as_str()
+        });
+        assert_eq!(names, ["/system.slice/a.service", "/"]);
         // Links are not followed.
-        assert_eq!((at("sys/fs/cgroup"), by_id.len()), ("/", 3));
+        assert_eq!(by_id.len(), 3);
     }
 
     #[test]

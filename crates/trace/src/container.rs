@@ -12,7 +12,7 @@ const SHORT_ID: usize = 12;
 /// The length of an ID in a group's name: a pod's has 32 characters without dashes.
 const WHOLE_ID: usize = 32;
 
-/// How to ask for the whole ID of a container.
+/// The programs that know containers by name, with the arguments to ask for the whole ID.
 const MANAGERS: [(&str, &[&str]); 4] = [
     ("podman", INSPECT),
     ("docker", INSPECT),
@@ -30,6 +30,11 @@ const INSPECT: &[&str] = &[
 
 pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
 
+/// The control group of a container, by its ID, a beginning of it, or a name that a manager knows; `ask` runs a program and returns
+/// its output.
+///
+/// # Errors
+/// There is none, or several could be meant; the error names all that was tried.
 pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
     if asked.is_empty() || asked.starts_with('-') {
         bail!("--container '{asked}': this is neither a name nor an ID");
@@ -69,7 +74,7 @@ fn only_id(printed: &str) -> Result<String, String> {
     }
 }
 
-/// Perhaps with dashes as in a pod's UID.
+/// Whether a text can be an ID, perhaps with dashes as in a pod's UID.
 fn is_id(text: &str) -> bool {
     let digits = text.chars().filter(|c| *c != '-');
     digits.clone().all(|c| c.is_ascii_hexdigit()) && digits.count() >= SHORT_ID
@@ -93,7 +98,7 @@ fn by_id(groups: &Hierarchies, asked: &str, id: &str) -> Result<Option<PathBuf>>
     Ok(search.pop())
 }
 
-/// `id` may be only the beginning. Helpers of managers (conmon) and mount units have groups with the ID, too.
+/// Whether a group's name holds `id`, which may be only the beginning of the ID there. Helpers of managers (conmon) and mount units have groups with the ID, too.
 fn has_id(name: &str, id: &str) -> bool {
     if name.contains("conmon") || name.ends_with(".mount") {
         return false;
@@ -156,28 +161,33 @@ mod tests {
 
     #[test]
     fn managers_know_names() {
+        fn docker(program: &str, arguments: &[&str]) -> Result<String, String> {
+            match (program, arguments.last()) {
+                ("docker", Some(&"web")) => Ok(format!("{ID}\n")),
+                ("docker", Some(&"gone")) => Ok(OTHER.to_string()),
+                ("docker", _) => Err("no such object".to_string()),
+                _ => Err("not installed".to_string()),
+            }
+        }
+
         let (_root, machine) = machine(UNIFIED, &[&format!("/sys/fs/cgroup/docker/{ID}")]);
-        let docker = |program: &str, arguments: &[&str]| match (program, arguments.last()) {
-            ("docker", Some(&"web")) => Ok(format!("{ID}\n")),
-            ("docker", Some(&"gone")) => Ok(OTHER.to_string()),
-            ("docker", _) => Err("no such object".to_string()),
-            _ => Err("not installed".to_string()),
-        };
         assert_eq!(
             find(&machine, "web", &docker).unwrap(),
             PathBuf::from(format!("/sys/fs/cgroup/docker/{ID}"))
         );
-        let refused = |asked| find(&machine, asked, &docker).unwrap_err().to_string();
-        assert!(refused("gone").contains(&format!(
-            "docker knows it as {OTHER}, which has no control group"
-        )));
-        let unknown = refused("nosuch");
-        assert!(unknown.starts_with(
-            "--container nosuch: not found (podman: not installed; docker: no such object;"
-        ));
-        assert!(
-            refused("-f").contains("neither a name nor an ID") && refused("").contains("neither")
-        );
+        let gone = format!("docker knows it as {OTHER}, which has no control group");
+        for (asked, reason) in [
+            ("gone", gone.as_str()),
+            (
+                "nosuch",
+                "--container nosuch: not found (podman: not installed; docker: no such object;",
+            ),
+            ("-f", "neither a name nor an ID"),
+            ("", "neither a name nor an ID"),
+        ] {
+            let error = find(&machine, asked, &docker).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The files that a command uses, by running it once under ptrace: what it opens, executes, asks for and lists, as it was before
+//! The files that a command uses, by running it once under ptrace: all that it opens, executes, looks up and lists, as it was before
 //! the command changed it.
 //!
 //! Rejected: the paths of a profile (`trace --paths`), which are the most used ones only, need eBPF, and come too late: a
@@ -33,14 +33,17 @@ pub struct Gathered {
     pub ending: Ending,
     pub calls: BTreeMap<String, u64>,
     pub entries: Entries,
-    /// Whom it did not start itself: a guest has nobody to answer there.
+    /// Other processes that it connected to: in a guest, nobody answers there.
     pub connected: BTreeSet<Peer>,
-    /// Beyond those that each system has.
+    /// Devices other than those that each system has.
     pub devices: BTreeSet<PathBuf>,
 }
 
-/// With nothing to read and its output dropped. What the command changes is first copied to `keep`, up to `most` bytes. What it
-/// leaves running is ended.
+/// Runs a command with nothing to read and its output dropped. Files that it changes are first copied to `keep`, up to `most` bytes.
+/// Processes that it leaves running are ended.
+///
+/// # Errors
+/// The command cannot be run or traced, a file could not be copied before it was changed, or an interrupt.
 pub fn gather(
     words: &[std::ffi::OsString],
     keep: &Path,
@@ -88,7 +91,7 @@ struct Gatherer {
     follower: Follower,
     root: i32,
     has_begun: bool,
-    own_architecture: u32,
+    native_architecture: u32,
     ending: Option<Ending>,
     calls: BTreeMap<String, u64>,
     entries: Entries,
@@ -104,7 +107,7 @@ impl Gatherer {
             follower: Follower::new(Stops::Calls, None).bound(),
             root: 0,
             has_begun: false,
-            own_architecture: 0,
+            native_architecture: 0,
             ending: None,
             calls: BTreeMap::new(),
             entries,
@@ -115,21 +118,24 @@ impl Gatherer {
         }
     }
 
-    /// To other processes. A port may have been chosen by the kernel, so one own address stands for all of the loopback.
+    /// Connections to other processes. The kernel may have chosen the port that a server of the command is bound to, so that any
+    /// such server stands for all of the loopback.
     fn others(&self) -> BTreeSet<Peer> {
         let mut bound = self.bound.iter();
         let serves = bound.any(|bound| !matches!(bound, Peer::Local(_)));
-        let is_own = |peer: &&Peer| {
-            self.bound.contains(peer) || (serves && matches!(peer, Peer::Loopback(_)))
-        };
-        let others = self.connected.iter().filter(|peer| !is_own(peer));
-        others.cloned().collect()
+        let connected = self.connected.iter();
+        connected
+            .filter(|peer| !self.bound.contains(peer))
+            .filter(|peer| !serves || !matches!(peer, Peer::Loopback(_)))
+            .cloned()
+            .collect()
     }
 
     fn take(&mut self, notice: &Notice) {
         match &notice.what {
             Event::Entered(call) => self.enter(notice.tid, call),
             Event::Left { result, failed } => {
+                // EINPROGRESS: the socket does not block, and the connection is made later.
                 let made = !failed || *result == -i64::from(libc::EINPROGRESS);
                 let connection = self.connecting.remove(&notice.tid);
                 if made {
@@ -142,10 +148,10 @@ impl Gatherer {
     }
 
     fn enter(&mut self, tid: i32, call: &Call) {
-        if self.own_architecture == 0 {
-            self.own_architecture = call.architecture;
+        if self.native_architecture == 0 {
+            self.native_architecture = call.architecture;
         }
-        let name = syscall_names::name(call.architecture, call.number, self.own_architecture);
+        let name = syscall_names::name(call.architecture, call.number, self.native_architecture);
         self.has_begun |= name.starts_with("execve");
         if !self.has_begun {
             return;
@@ -192,7 +198,7 @@ impl Gatherer {
         }
     }
 
-    /// The kernel opens a program's interpreter by itself.
+    /// Notes a program and its interpreters, which the kernel opens without a call.
     fn use_program(&mut self, path: &Path) {
         const MOST_NESTED: usize = 5;
         let mut path = path.to_path_buf();
@@ -286,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_uses_is_known_as_it_was_before() {
+    fn files_are_known_as_they_were_before_the_command() {
         let directory = tempfile::tempdir().unwrap();
         let here = directory.path().canonicalize().unwrap();
         let (keep, file, made) = (here.join("keep"), here.join("file"), here.join("made"));
@@ -301,13 +307,15 @@ mod tests {
             return;
         };
         assert_eq!(gathered.ending, Ending::Exited(3));
-        let entry = |path: &Path| gathered.entries.get(path).unwrap();
-        let kept = entry(&file).kept.as_ref().unwrap();
-        assert!(entry(&file).changed && std::fs::read(kept).unwrap() == b"before");
-        assert!(entry(&made).changed && entry(&made).kind == Kind::Absent);
-        assert_eq!(entry(&here.join("link")).kind, Kind::Link("file".into()));
-        assert_eq!(entry(&here).kind, Kind::Directory);
-        // The shell, and what only the kernel opens: its dynamic loader.
+        let link = here.join("link");
+        let [file, made, link, here] =
+            [&file, &made, &link, &here].map(|path| gathered.entries.get(path).unwrap());
+        let kept = file.kept.as_ref().unwrap();
+        assert!(file.changed && std::fs::read(kept).unwrap() == b"before");
+        assert!(made.changed && made.kind == Kind::Absent);
+        assert_eq!(link.kind, Kind::Link("file".into()));
+        assert_eq!(here.kind, Kind::Directory);
+        // The shell, and a file that only the kernel opens: its dynamic loader.
         for part in ["/bin/", "/ld-"] {
             let mut paths = gathered.entries.iter();
             assert!(paths.any(|(path, _)| path.to_string_lossy().contains(part)));

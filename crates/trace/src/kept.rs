@@ -1,5 +1,5 @@
-//! Calibrations, kept in the user's private directory until the machine reboots: a file for each tracer and what it records. A file
-//! of another boot, kernel or version is not used.
+//! Calibrations, kept in the user's private directory until the machine reboots: a file for each tracer and set of details. A file of
+//! another boot, kernel or version is not used.
 
 use measure::runner::state_directory;
 use serde::Serialize;
@@ -18,14 +18,14 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// `what` names the tracer and what it records, `build` is its code. `None` where there is no private directory.
-    pub fn of(what: &str, build: &[u8]) -> Option<Kept> {
+    /// The file of a tracer: `what` names it and the details that it records, `build` is its code. `None` without a private directory.
+    pub fn for_tracer(what: &str, build: &[u8]) -> Option<Kept> {
         let boot = Sources::default().text("proc/sys/kernel/random/boot_id")?;
         let kernel = Sources::default().text("proc/sys/kernel/version")?;
         let directory = state_directory()?.join("tracers");
         private::make(&directory).ok()?;
         let mut hasher = DefaultHasher::new();
-        // The calls of a calibration are slower without optimization.
+        // In a build without optimization, the calls of a calibration are slower.
         (build, cfg!(debug_assertions)).hash(&mut hasher);
         let version = env!("CARGO_PKG_VERSION");
         let head = format!(
@@ -40,26 +40,28 @@ impl Kept {
         })
     }
 
-    pub fn found<T: DeserializeOwned>(&self) -> Option<T> {
+    /// The calibration of this boot and build; `None` if there is none or the file is damaged.
+    pub fn load<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = open::bytes(&self.file, LARGEST).ok()?;
-        let found = bytes
+        let json = bytes
             .strip_prefix(self.head.as_bytes())?
             .strip_prefix(b"\n")?;
-        serde_json::from_slice(found).ok()
+        serde_json::from_slice(json).ok()
     }
 
-    pub fn keep(&self, found: &impl Serialize) {
+    /// Replaces the file. Errors are ignored: the next trace measures again.
+    pub fn save(&self, calibration: &impl Serialize) {
         let Some(directory) = self.file.parent() else {
             return;
         };
         temporary::sweep(directory);
         let (Ok(new), Ok(text)) = (
             Temporary::beside(directory, 0o600),
-            serde_json::to_string(found),
+            serde_json::to_string(calibration),
         ) else {
             return;
         };
-        // Whatever lies there is replaced and not opened.
+        // An existing file is replaced, not opened: it may be a pipe.
         if writeln!(new.file(), "{}\n{text}", self.head).is_ok() {
             let _ = new.become_file(&self.file, false);
         }
@@ -72,18 +74,17 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn what_was_found_in_this_boot_is_found_again_and_nothing_else() {
+    fn only_a_calibration_of_this_boot_is_loaded() {
         let top = tempfile::tempdir().unwrap();
         let file = top.path().join("bpf");
-        let of = |head: &str| Kept {
+        let [kept, of_other_boot] = ["boot 1", "boot 2"].map(|head| Kept {
             file: file.clone(),
             head: head.to_string(),
-        };
-        let kept = of("boot 1");
-        assert_eq!(kept.found::<Vec<f64>>(), None);
-        kept.keep(&[1.5, -2.0, 1e-3]);
+        });
+        assert_eq!(kept.load::<Vec<f64>>(), None);
+        kept.save(&[1.5, -2.0, 1e-3]);
         assert_eq!(
-            (kept.found(), of("boot 2").found::<Vec<f64>>()),
+            (kept.load(), of_other_boot.load::<Vec<f64>>()),
             (Some(vec![1.5, -2.0, 1e-3]), None)
         );
         for damaged in [
@@ -95,10 +96,10 @@ mod tests {
             "boot 11\n[1.0]",
         ] {
             fs::write(&file, damaged).unwrap();
-            assert_eq!(kept.found::<Vec<f64>>(), None, "{damaged}");
+            assert_eq!(kept.load::<Vec<f64>>(), None, "{damaged}");
         }
         fs::remove_file(&file).unwrap();
         sys::process::make_fifo(&file).unwrap();
-        assert_eq!(kept.found::<Vec<f64>>(), None);
+        assert_eq!(kept.load::<Vec<f64>>(), None);
     }
 }

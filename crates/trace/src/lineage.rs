@@ -1,4 +1,4 @@
-//! Who started whom: from nodes that know what they were started from to paths of names. Pure; the tracers call it.
+//! Who started whom: from nodes that know who started them to paths of names. Pure; the tracers call it.
 
 use model::ProcessPath;
 use std::collections::BTreeMap;
@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Default)]
 pub struct Node {
     pub name: String,
-    /// The node that started it; of a process that executed another program, its own before.
+    /// The node that started it; for a process that executed another program, its node before that.
     pub from: Option<u32>,
     pub processes: u64,
     pub calls: u64,
     pub programs: u64,
     /// Minor and major ones.
     pub faults: [u64; 2],
-    /// Of a section, whose name `name` is.
+    /// The marks of a section, whose name `name` is.
     pub section: Option<Marks>,
 }
 
@@ -23,14 +23,14 @@ pub struct Marks {
     pub begun: u64,
     pub ended: u64,
     pub iterations: u64,
-    /// Started in it, but not in a section within it.
+    /// Processes started in it, but not in a section within it.
     pub processes: u64,
 }
 
-/// Names of a path.
+/// The largest number of names in a path.
 const LONGEST: usize = 32;
 
-/// One row per path of names, parents first. This program, before the command's execve, is no part of paths: it has no counts.
+/// One row per path of names, parents first. This program, before the command's execve, is not part of paths: it has no counts.
 pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
     fn counts(node: &&Node) -> bool {
         node.processes + node.calls > 0
@@ -59,22 +59,25 @@ pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
         .collect()
 }
 
-/// What is counted in a section was done by the processes that began it.
+/// Adds the counts of sections to the processes that began them.
 fn without_sections(nodes: &BTreeMap<u32, Node>) -> BTreeMap<u32, Node> {
-    let process = |number: u32| {
+    fn process(nodes: &BTreeMap<u32, Node>, number: u32) -> Option<u32> {
         outwards(nodes, number)
             .find(|number| nodes.get(number).is_none_or(|node| node.section.is_none()))
-    };
+    }
+
     let mut processes: BTreeMap<u32, Node> = BTreeMap::new();
     for (number, node) in nodes {
-        let Some(own) = process(*number) else {
+        let Some(owner) = process(nodes, *number) else {
             continue;
         };
-        let sum = processes.entry(own).or_insert_with(|| Node {
+        let sum = processes.entry(owner).or_insert_with(|| Node {
             processes: 0,
             calls: 0,
-            from: nodes.get(&own).and_then(|node| process(node.from?)),
-            ..nodes.get(&own).unwrap_or(node).clone()
+            from: nodes
+                .get(&owner)
+                .and_then(|node| process(nodes, node.from?)),
+            ..nodes.get(&owner).unwrap_or(node).clone()
         });
         sum.processes += node.processes;
         sum.calls += node.calls;
@@ -85,6 +88,7 @@ fn without_sections(nodes: &BTreeMap<u32, Node>) -> BTreeMap<u32, Node> {
 /// A node, the one that started it, and so on. Numbers are given out in order: whoever starts another has a lower one.
 pub fn outwards(nodes: &BTreeMap<u32, Node>, from: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(from), |number| {
+        // In a circle, which only lost events could make, this ends.
         nodes.get(number)?.from.filter(|from| from < number)
     })
 }

@@ -10,14 +10,16 @@ pub struct Mount<'a> {
     pub root: String,
     pub place: String,
     pub kind: &'a str,
-    /// Those of the file system.
+    /// The options of the file system, not those of the mount.
     pub options: &'a str,
 }
 
+/// The mounts that this process sees, one a line; empty without /proc.
 pub fn read() -> String {
     proc_stat::read("/proc/self/mountinfo").unwrap_or_default()
 }
 
+/// A line's mount; `None` if the line is malformed.
 pub fn mount(line: &str) -> Option<Mount<'_>> {
     const MINOR_BITS: u32 = 20;
     let mut words = line.split_ascii_whitespace();
@@ -38,7 +40,7 @@ pub fn mount(line: &str) -> Option<Mount<'_>> {
     })
 }
 
-/// Some characters are three octal digits after a backslash.
+/// A path as it is: the kernel writes blanks and backslashes as three octal digits after a backslash.
 fn plain(word: &str) -> String {
     let mut parts = word.split('\\');
     let mut text = parts.next().unwrap_or_default().as_bytes().to_vec();
@@ -59,6 +61,7 @@ fn plain(word: &str) -> String {
 pub struct Mounts(BTreeMap<u32, Vec<(String, String)>>);
 
 impl Mounts {
+    /// The mounts that this process sees now.
     pub fn read() -> Mounts {
         Mounts::parse(&read())
     }
@@ -101,12 +104,12 @@ mod tests {
 
     #[test]
     fn mounts_have_a_device_a_root_and_a_place() {
-        let found =
+        let actual =
             mount("24 22 8:1 /part /a\\040b rw,noatime shared:1 master:2 - ext4 /dev/sda1 rw")
                 .unwrap();
         let (root, place) = ("/part".to_string(), "/a b".to_string());
         assert_eq!(
-            found,
+            actual,
             Mount {
                 id: "24",
                 device: 8 << 20 | 1,

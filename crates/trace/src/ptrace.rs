@@ -35,7 +35,7 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let filter = options.detail == Detail::Counts && options.held() && !inherits;
     let stops = if filter { Stops::Filter } else { Stops::Calls };
     let times = options.detail == Detail::Times;
-    let kept = Kept::of(
+    let kept = Kept::for_tracer(
         &format!(
             "ptrace{}{}",
             if filter { "-filter" } else { "" },
@@ -43,16 +43,16 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         ),
         &[],
     );
-    let calibration = match kept.as_ref().and_then(Kept::found) {
+    let calibration = match kept.as_ref().and_then(Kept::load) {
         Some(before) => before,
         None => {
             let calibration = calibrate::calibrate(stops, times)?;
-            // Nothing is known on a busy machine.
+            // On a busy machine nothing is known: the next trace measures again.
             let known = calibration
                 .added
                 .is_some_and(|added| added.added().is_some());
             if known && let Some(kept) = &kept {
-                kept.keep(&calibration);
+                kept.save(&calibration);
             }
             calibration
         }

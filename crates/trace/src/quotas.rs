@@ -1,10 +1,10 @@
-//! Whether a quota of CPU time stopped what is traced: the statistics of its control groups, before and after (cgroups(7)).
+//! Whether a quota of CPU time stopped the traced processes: the statistics of their control groups, before and after (cgroups(7)).
 
 use super::mounts::mount;
 use super::target::Running;
 use super::tracer::Root;
 use model::Throttled;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::proc_stat;
 
@@ -12,7 +12,7 @@ use sys::proc_stat;
 pub struct Quotas(Vec<(PathBuf, Throttled)>);
 
 impl Quotas {
-    /// Of the groups that these processes are in, and of those around them.
+    /// The statistics of the groups that these processes are in, and of those around them.
     pub fn around(root: &Root) -> Quotas {
         Quotas::counted(match root {
             Root::Running(Running::Cgroup(group)) => {
@@ -33,7 +33,7 @@ impl Quotas {
         Quotas(counted.collect())
     }
 
-    /// What has stopped it most since then; `None` if nothing has.
+    /// The quota that has stopped the processes most often since then; `None` if none has.
     pub fn throttled(&self) -> Option<Throttled> {
         let since = self.0.iter().filter_map(|(group, before)| {
             let now = counts(group)?;
@@ -46,49 +46,44 @@ impl Quotas {
         });
         since
             .filter(|limits| limits.throttled > 0)
-            .max_by_key(|own| own.throttled)
+            .max_by_key(|limits| limits.throttled)
     }
 }
 
-/// `None` of a group that can have no quota.
+/// A group's statistics; `None` if it can have no quota.
 fn counts(group: &Path) -> Option<Throttled> {
     let text = proc_stat::read(group.join("cpu.stat")).ok()?;
-    let value = |name: &str| {
-        let mut lines = text.lines().filter_map(|line| line.split_once(' '));
-        lines
-            .find(|(own, _)| *own == name)?
-            .1
-            .trim()
-            .parse::<u64>()
-            .ok()
-    };
-    // In version 2, and in version 1.
+    let values: BTreeMap<&str, u64> = text
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(name, value)| Some((name, value.trim().parse().ok()?)))
+        .collect();
+    // In version 2, and in version 1, which counts nanoseconds.
     let files = ["cpu.max", "cpu.cfs_quota_us"].map(|name| group.join(name));
-    let ns = value("throttled_usec").map(|us| us.saturating_mul(1000));
+    let ns = values
+        .get("throttled_usec")
+        .map(|us| us.saturating_mul(1000));
     Some(Throttled {
         by: files
             .iter()
             .find(|file| file.exists())?
             .display()
             .to_string(),
-        periods: value("nr_periods")?,
-        throttled: value("nr_throttled")?,
-        throttled_ns: ns.or_else(|| value("throttled_time"))?,
+        periods: *values.get("nr_periods")?,
+        throttled: *values.get("nr_throttled")?,
+        throttled_ns: ns.or_else(|| values.get("throttled_time").copied())?,
     })
 }
 
-/// The directories of those that a process is in, in the hierarchies that can have quotas.
+/// The directories of the groups that a process is in and of those around them, in the hierarchies that can have quotas.
 fn groups(root: &Path, pid: u32) -> BTreeSet<PathBuf> {
     fn has_cpu(list: &str) -> bool {
         list.split(',').any(|name| name == "cpu")
     }
 
-    let read = |path: String| proc_stat::read(root.join(path)).unwrap_or_default();
-    let (own, mounts) = (
-        read(format!("proc/{pid}/cgroup")),
-        read("proc/self/mountinfo".into()),
-    );
-    let found = own.lines().filter_map(|line| {
+    let [memberships, mounts] = [&format!("proc/{pid}/cgroup"), "proc/self/mountinfo"]
+        .map(|path| proc_stat::read(root.join(path)).unwrap_or_default());
+    let groups = memberships.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, Path::new(parts.next()?));
         let mount = mounts
@@ -106,7 +101,7 @@ fn groups(root: &Path, pid: u32) -> BTreeSet<PathBuf> {
             .take_while(|group| group.starts_with(&top));
         Some(around.map(Path::to_path_buf).collect::<Vec<_>>())
     });
-    found.flatten().collect()
+    groups.flatten().collect()
 }
 
 #[cfg(test)]
@@ -116,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_group_that_was_stopped_most_is_named() {
-        for (mounts, own, group, file, ns) in [
+        for (mounts, membership, group, file, ns) in [
             (
                 "24 1 0:23 / /c rw - cgroup2 none rw",
                 "0::/a/b\n",
@@ -133,27 +128,29 @@ mod tests {
             ),
         ] {
             let machine = tempfile::tempdir().unwrap();
-            let at = |name: &str| machine.path().join(name);
-            let write = |name: &str, text: &str| {
-                fs::create_dir_all(at(name).parent().unwrap()).unwrap();
-                fs::write(at(name), text).unwrap();
-            };
-            write("proc/self/mountinfo", mounts);
-            write("proc/5/cgroup", own);
-            write(&format!("{group}/{file}"), "50000 100000\n");
-            let counts = |periods: u64, throttled: u64| {
+            let top = machine.path();
+            for (path, text) in [
+                ("proc/self/mountinfo", mounts),
+                ("proc/5/cgroup", membership),
+                (&format!("{group}/{file}"), "50000 100000\n"),
+            ] {
+                fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+                fs::write(top.join(path), text).unwrap();
+            }
+            let group = top.join(group);
+            let set_counts = |periods: u64, throttled: u64| {
                 let text = format!(
                     "usage_usec 1\nnr_periods {periods}\nnr_throttled {throttled}\n{ns} 7\n"
                 );
-                write(&format!("{group}/cpu.stat"), &text);
+                fs::write(group.join("cpu.stat"), text).unwrap();
             };
-            counts(10, 3);
-            let quotas = Quotas::counted(groups(machine.path(), 5));
-            counts(10, 3);
-            assert!(quotas.throttled().is_none() && groups(machine.path(), 6).is_empty());
-            counts(30, 22);
+            set_counts(10, 3);
+            let quotas = Quotas::counted(groups(top, 5));
+            set_counts(10, 3);
+            assert!(quotas.throttled().is_none() && groups(top, 6).is_empty());
+            set_counts(30, 22);
             let limits = quotas.throttled().unwrap();
-            let quota = at(group).join(file).display().to_string();
+            let quota = group.join(file).display().to_string();
             assert_eq!(
                 (limits.by, limits.periods, limits.throttled),
                 (quota, 20, 19)

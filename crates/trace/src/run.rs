@@ -17,10 +17,10 @@ use sys::launch::Launch;
 use sys::tree::check_numbers;
 use sys::usage::{of_children, of_process};
 
-/// Traces, and returns the profile. `report` gets lines for the user as they come up.
+/// Traces until the target has ended, and returns the profile. `report` gets lines for the user as they come up.
 ///
 /// # Errors
-/// [`LaunchError`] if the command cannot be run; otherwise why no tracer works.
+/// [`LaunchError`] if the command cannot be run; otherwise the reasons why no tracer works.
 pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profile> {
     whole(options, |follow| {
         let (start, mut tracer) = begin(options, report)?;
@@ -51,7 +51,7 @@ pub fn run_bound(launch: &Launch, bound: Bound) -> Result<Profile> {
     })
 }
 
-/// Until what is traced has ended, or a signal or a time limit.
+/// Follows until the traced processes have ended, or until a signal or a time limit.
 type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
 
 fn whole(options: &TraceOptions, trace: impl FnOnce(Follow) -> Result<Profile>) -> Result<Profile> {
@@ -87,7 +87,7 @@ fn whole(options: &TraceOptions, trace: impl FnOnce(Follow) -> Result<Profile>) 
 pub trait Watcher {
     fn delay(&self) -> Duration;
 
-    /// Called after the delay, or `ended` if what is traced has ended or is to be left. Returns whether to go on.
+    /// Called after the delay, or `ended` if the traced processes have ended or are to be left. Returns whether to go on.
     fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool>;
 }
 
@@ -100,14 +100,14 @@ pub struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    pub(crate) fn tell(&self, what: fn(&mut RunDirectory, u32), group: u32) {
+    pub(crate) fn note_group(&self, what: fn(&mut RunDirectory, u32), group: u32) {
         if let Some(run) = self.run {
             what(&mut run.borrow_mut(), group);
         }
     }
 }
 
-/// Returns how a command ended, which has neither input nor output, and is bound.
+/// Traces while `watcher` looks at the counts. A command has neither input nor output, and is bound; returns how it ended.
 pub fn watch(
     options: &TraceOptions,
     run: Option<&RefCell<RunDirectory>>,
@@ -115,7 +115,7 @@ pub fn watch(
     watcher: &mut dyn Watcher,
 ) -> Result<Option<Ending>> {
     let (start, mut tracer) = begin(options, report)?;
-    // Not earlier: until now a signal ends this process at once.
+    // Not before the calibration in `begin`: until here a signal ends this process at once.
     let interrupt = Interrupt::on_signals()?;
     let deadline = options.target.time().map(|time| Instant::now() + time);
     let mut looks = |tracer: &mut dyn Tracer, until: &Until| look(tracer, until, deadline, watcher);
@@ -201,7 +201,7 @@ pub(super) fn follow_command(
         .map_err(|error| LaunchError::at_start(launch, error))?;
     let group = held.pid;
     if let Some(bound) = bound {
-        bound.tell(RunDirectory::group_started, group);
+        bound.note_group(RunDirectory::group_started, group);
     }
     let root = Root::Held(group);
     let quotas = Quotas::around(&root);
@@ -228,7 +228,7 @@ pub(super) fn follow_command(
         Some(bound) => {
             let collected = collect(tracer, &until, begun, follow);
             started.end();
-            bound.tell(RunDirectory::group_ended, group);
+            bound.note_group(RunDirectory::group_ended, group);
             let collected = collected?;
             if bound.alone && bound.interrupt.is_set() {
                 return Err(Failure::interrupted().into());
@@ -268,7 +268,7 @@ fn follow_running(
     Ok(completed(collected, accounted, false))
 }
 
-/// What was collected, with the wall time of the workload, of which collecting is no part.
+/// Follows and collects; the wall time is that of the workload, without collecting.
 fn collect(
     tracer: &mut dyn Tracer,
     until: &Until,
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn collecting_is_no_wall_time_of_the_workload() {
+    fn wall_time_does_not_include_collecting() {
         let (mut fake, begun) = (Fake::default(), Instant::now());
         let root = Root::Running(crate::Running::System);
         let profile = follow_running(&mut fake, root, None, &mut |tracer, until| {

@@ -1,5 +1,5 @@
-//! Sections: what a program does between two paths that it asks for. For a tracer, a section is a node that the node of the processes
-//! that began it has started, so that whatever is counted within it is counted as that of any node. Pure; both tracers call it.
+//! Sections: the calls of a program between two paths that it looks up. For a tracer, a section is a node that the node of the processes
+//! that began it has started, so that calls within it are counted as those of any node. Pure; both tracers call it.
 
 use crate::lineage::{Node, outwards};
 use indexmap::IndexMap;
@@ -7,7 +7,7 @@ use model::prose::{counted, some};
 use model::{CallCount, Profile, Section, summed};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of a number of iterations: those of all ends fit into 64 bits.
+/// The longest number of iterations: the sum over all ends fits into 64 bits.
 const MOST_DIGITS: usize = 12;
 
 #[derive(Debug, PartialEq)]
@@ -18,7 +18,8 @@ pub enum Marker<'a> {
 }
 
 impl Marker<'_> {
-    pub fn of(path: &[u8]) -> Option<Marker<'_>> {
+    /// The mark that a path is; `None` if it is another path or has no name.
+    pub fn from_path(path: &[u8]) -> Option<Marker<'_>> {
         let rest = path.strip_prefix(b"/.syscost/")?;
         let begin = rest.strip_prefix(b"begin/").map(Marker::Begin);
         let marker = begin.or_else(|| rest.strip_prefix(b"end/").map(Marker::End))?;
@@ -27,7 +28,7 @@ impl Marker<'_> {
     }
 }
 
-/// How many iterations an end names if it ends that section.
+/// The number of iterations in an end mark; `None` if it does not end that section.
 pub fn iterations(end: &[u8], section: &str) -> Option<u64> {
     let end = String::from_utf8_lossy(end);
     match end.strip_prefix(section)? {
@@ -94,22 +95,15 @@ fn sections(
     nodes: &BTreeMap<u32, Node>,
     calls: impl Iterator<Item = (u32, CallCount)>,
 ) -> Vec<Section> {
-    // One within another of the same name is the same one.
-    let around = |number: u32| -> BTreeSet<String> {
-        let nodes = outwards(nodes, number).filter_map(|number| nodes.get(&number));
-        nodes
-            .filter(|node| node.section.is_some())
-            .map(|node| node.name.clone())
-            .collect()
-    };
-    let mut found: IndexMap<String, Section> = IndexMap::new();
+    let mut sections: IndexMap<String, Section> = IndexMap::new();
     for (number, node) in nodes {
         let marks = node.section.clone().unwrap_or_default();
         if node.section.is_some() {
-            found.entry(node.name.clone()).or_default().iterations += marks.iterations;
+            let section = sections.entry(node.name.clone()).or_default();
+            section.iterations += marks.iterations;
         }
-        for name in around(*number) {
-            let section = found.entry(name).or_default();
+        for name in names_around(nodes, *number) {
+            let section = sections.entry(name).or_default();
             let [minor, major] = node.faults;
             section.processes += marks.processes;
             section.programs += node.programs;
@@ -118,17 +112,27 @@ fn sections(
         }
     }
     for (number, count) in calls {
-        for name in around(number) {
-            found.entry(name).or_default().calls.push(count.clone());
+        for name in names_around(nodes, number) {
+            let section = sections.entry(name).or_default();
+            section.calls.push(count.clone());
         }
     }
-    found
+    sections
         .into_iter()
         .map(|(name, section)| Section {
             name,
             calls: summed(&section.calls),
             ..section
         })
+        .collect()
+}
+
+/// The names of the sections that a node is in; a section within another of the same name counts once.
+fn names_around(nodes: &BTreeMap<u32, Node>, number: u32) -> BTreeSet<String> {
+    outwards(nodes, number)
+        .filter_map(|number| nodes.get(&number))
+        .filter(|node| node.section.is_some())
+        .map(|node| node.name.clone())
         .collect()
 }
 
@@ -140,10 +144,13 @@ mod tests {
     #[test]
     fn a_path_that_marks_has_a_name_and_an_end_may_have_a_number() {
         assert_eq!(
-            Marker::of(b"/.syscost/begin/a/b"),
+            Marker::from_path(b"/.syscost/begin/a/b"),
             Some(Marker::Begin(b"a/b"))
         );
-        assert_eq!(Marker::of(b"/.syscost/end/a/7"), Some(Marker::End(b"a/7")));
+        assert_eq!(
+            Marker::from_path(b"/.syscost/end/a/7"),
+            Some(Marker::End(b"a/7"))
+        );
         for other in [
             "/.syscost/begin/",
             "/.syscost/end",
@@ -151,7 +158,7 @@ mod tests {
             "/x/.syscost/begin/a",
             "",
         ] {
-            assert_eq!(Marker::of(other.as_bytes()), None, "{other}");
+            assert_eq!(Marker::from_path(other.as_bytes()), None, "{other}");
         }
         for (end, expected) in [
             ("a", Some(1)),

@@ -1,7 +1,7 @@
 //! Handles signals while a command runs, as time(1) does: ^C and ^\ at the terminal reach the command, too, and are left to it; SIGTERM
 //! and SIGHUP are forwarded. A SIGINT or SIGQUIT that was sent to us ends the tracing, and the command goes on, unless it cannot run
-//! without the tracer: then it gets the signal. A command that does not end by a forwarded signal is left, and so is what it leaves
-//! running when a signal has ended it. Without a command, each of them ends the tracing.
+//! without the tracer: then it gets the signal. A command that does not end by a forwarded signal is left running, and so are
+//! processes that it leaves when a signal has ended it. Without a command, each of them ends the tracing.
 
 use super::Until;
 use anyhow::{Context, Result};
@@ -17,16 +17,20 @@ use sys::threads;
 pub struct Released<'a> {
     pub started: &'a Started,
     pub needs_tracer: bool,
-    /// As a SIGINT that is sent to us: ends the tracing.
+    /// After this time, the tracing ends as by a SIGINT that is sent to us.
     pub time: Option<Duration>,
 }
 
-/// Time for a command to end by a SIGINT to its group before it counts as sent to us alone, and for what it leaves running to end.
+/// The time that a command has to end by a SIGINT to its group before that counts as sent to us alone; and that processes have which it
+/// leaves.
 const SHARED: Duration = Duration::from_millis(300);
 /// The same for a signal that is passed on.
 const PASSED_ON: Duration = Duration::from_millis(700);
 
-/// But for signals that were `ignored` from the start.
+/// Runs `work` while signals are handled, except those that were `ignored` from the start.
+///
+/// # Errors
+/// Those of `work`, or no thread can be started.
 pub fn scope<T>(
     ignored: &[i32],
     until: &Until,
@@ -38,7 +42,7 @@ pub fn scope<T>(
     let handle = signals.handle();
     let done = &AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Also if the work panics: the scope then waits for the thread.
+        // Dropped also if the work panics: the scope then waits for the thread.
         let _closed = Closed(handle);
         let handling = threads::start_in(scope, || {
             for info in signals.forever() {
@@ -62,7 +66,7 @@ struct Closed(Handle);
 
 impl Drop for Closed {
     fn drop(&mut self) {
-        // It wakes the thread by a message, which may fail: once more, or it would wait for ever.
+        // Closing wakes the thread by a message, which may fail: without a second one, it could wait for ever.
         self.0.close();
         self.0.close();
     }

@@ -1,4 +1,4 @@
-//! What to trace: a command to start, running processes, a control group or the whole system.
+//! The target of a trace: a command to start, running processes, a control group or the whole system.
 //!
 //! PATH is searched here, once, instead of trying one execve after another, so that the command has exactly one.
 
@@ -40,23 +40,29 @@ pub enum Running {
 }
 
 impl Running {
+    /// Running processes.
+    ///
+    /// # Errors
+    /// One is not there, has ended, or is a thread.
     pub fn processes(pids: &[u32]) -> Result<Running> {
         let pids: BTreeSet<u32> = pids.iter().copied().collect();
         pids.iter().try_for_each(|pid| check_process(*pid))?;
         Ok(Running::Processes(pids.into_iter().collect()))
     }
 
-    /// A path in the file system or below the mount.
+    /// A control group by a path in the file system or below the mount.
     pub fn cgroup(asked: &Path) -> Result<Running> {
         Hierarchies::here().find(asked).map(Running::Cgroup)
     }
 
+    /// A container's control group by an ID, a beginning of one, or a name that a container manager knows.
     pub fn container(asked: &str) -> Result<Running> {
         container::find(&Hierarchies::here(), asked, &ask).map(Running::Cgroup)
     }
 }
 
 impl Target {
+    /// The words for a target that was running already, such as `process 12 (nginx)`; `None` for a command.
     pub fn scope(&self) -> Option<String> {
         let Target::Running { what, .. } = self else {
             return None;
@@ -73,6 +79,7 @@ impl Target {
         })
     }
 
+    /// The time after which tracing ends, if it is limited.
     pub fn time(&self) -> Option<Duration> {
         match self {
             Target::Command(Command { time, .. }) | Target::Running { time, .. } => *time,
@@ -80,7 +87,7 @@ impl Target {
     }
 }
 
-/// `12 (nginx)`
+/// A process with its name: `12 (nginx)`.
 fn named(pid: u32) -> String {
     match Status::of_task(pid).field("Name") {
         Some(name) => format!("{pid} ({name})"),
@@ -106,9 +113,10 @@ fn check_process(pid: u32) -> Result<()> {
     }
 }
 
+/// How long a container manager has to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a container manager printed, or the last line of its complaint.
+/// The output of a container manager, or the last line of its complaint.
 fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = process::Command::new(program);
     command.args(arguments).stdin(Stdio::null());
@@ -138,6 +146,7 @@ fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     )
 }
 
+/// The words of a command that is ready to be started.
 pub fn words(launch: &Launch) -> Vec<OsString> {
     launch
         .arguments
@@ -149,11 +158,11 @@ pub fn words(launch: &Launch) -> Vec<OsString> {
 #[derive(Clone, Default, PartialEq)]
 pub struct Command {
     pub words: Vec<OsString>,
-    /// Without it, the user who called `sudo`, if any.
+    /// The user to run it as; `None` for the user who called `sudo`, if any.
     pub user: Option<String>,
     /// Whether standard input, output and error are /dev/null.
     pub silent: bool,
-    /// `None` for this process's.
+    /// The working directory; `None` for this process's.
     pub directory: Option<PathBuf>,
     /// How long to trace it, if it does not end before.
     pub time: Option<Duration>,
@@ -176,7 +185,7 @@ impl LaunchError {
         }
     }
 
-    /// It was not even held.
+    /// An error of holding the command, before it could fail itself.
     pub fn at_start(launch: &Launch, error: std::io::Error) -> anyhow::Error {
         match error.raw_os_error() {
             Some(number) => {
@@ -186,6 +195,7 @@ impl LaunchError {
         }
     }
 
+    /// A failure of the held child before its execve, or of the execve.
     pub fn at_step(launch: &Launch, step: Step, errno: Errno) -> LaunchError {
         let (what, advice) = match step {
             Step::Execute => {
@@ -207,6 +217,7 @@ impl LaunchError {
         }
     }
 
+    /// The exit status that a shell gives a command that cannot be run: 127 if it does not exist, else 126.
     pub fn status(&self) -> u8 {
         if self.errno == Errno::ENOENT {
             127
@@ -217,6 +228,8 @@ impl LaunchError {
 }
 
 impl Command {
+    /// Finds the program and the user.
+    ///
     /// # Errors
     /// [`LaunchError`] if there is no such program; a plain error if there is no such user.
     pub fn prepare(&self) -> Result<Launch> {
@@ -309,12 +322,12 @@ fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
     let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
     if let Some(user) = user {
         let home = database_entry(user.uid).map(|user| user.dir.into_os_string());
-        let own = [
+        let of_user = [
             ("HOME", home),
             ("USER", Some(user.name.clone().into())),
             ("LOGNAME", Some(user.name.clone().into())),
         ];
-        for (name, value) in own {
+        for (name, value) in of_user {
             variables.retain(|(key, _)| key != name);
             variables.extend(value.map(|value| (name.into(), value)));
         }
@@ -325,6 +338,7 @@ fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
         .collect()
 }
 
+/// A word for the kernel; fails if it has a zero byte.
 pub fn text(text: &OsStr) -> Result<CString> {
     CString::new(text.as_bytes()).map_err(|_| anyhow!("'{}' has a zero byte", text.display()))
 }
@@ -366,11 +380,10 @@ mod tests {
         let file = directory.path().join("tool");
         std::fs::write(&file, "").unwrap();
         let path = env::join_paths([Path::new("/nowhere"), directory.path()]).unwrap();
-        let actual = || find(OsStr::new("tool"), Some(&path));
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert_eq!(actual(), Err(Errno::EACCES));
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(actual(), Ok(file));
+        for (mode, expected) in [(0o644, Err(Errno::EACCES)), (0o755, Ok(file.clone()))] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(find(OsStr::new("tool"), Some(&path)), expected);
+        }
         assert_eq!(
             find(OsStr::new("no-such-tool"), Some(&path)),
             Err(Errno::ENOENT)

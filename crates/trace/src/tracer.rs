@@ -1,4 +1,4 @@
-//! What every tracer gets and does.
+//! The interface of all tracers, and their options.
 
 use super::target::{Running, Target};
 use anyhow::{Result, anyhow, bail};
@@ -12,12 +12,13 @@ use sys::follow::{Follower, Notice};
 
 #[derive(Clone, PartialEq)]
 pub enum Root {
-    /// A child of ours that waits to exec: counting begins with its execve.
+    /// A child of ours that waits before its execve, with which counting begins.
     Held(u32),
     Running(Running),
 }
 
 impl Root {
+    /// The processes to attach to; empty for a control group and the whole system.
     pub fn processes(&self) -> &[u32] {
         match self {
             Root::Held(pid) => std::slice::from_ref(pid),
@@ -42,15 +43,16 @@ pub enum Grouping {
 
 #[derive(Clone, Default)]
 pub struct Until {
-    /// Set by a signal.
+    /// Set by a signal: tracing ends then.
     pub stop: Arc<AtomicBool>,
-    /// For what was running before, or for one look.
+    /// A time limit: for processes that were running before, or until the next look.
     pub after: Option<Duration>,
-    /// At the end of the command itself: what it leaves running is not waited for.
+    /// Whether tracing ends with the command itself: processes that it leaves running are not waited for.
     pub alone: bool,
 }
 
 impl Until {
+    /// Whether a signal has stopped the tracing.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
@@ -69,7 +71,7 @@ impl Until {
 }
 
 pub trait Tracer {
-    /// `ptrace, about 4 us a call`
+    /// The tracer in words, such as `ptrace, about 4 us a call`.
     fn introduction(&self) -> String;
 
     /// Whether a held root must install a seccomp filter that stops at every call.
@@ -90,16 +92,16 @@ pub trait Tracer {
         bail!("this tracer cannot be read while it counts: use --tracer bpf")
     }
 
-    /// Begins counting anew by other groups. Of a command, those descendants are traced further whose ancestors still run.
+    /// Begins counting anew by other groups. Descendants of a command are traced further if their ancestors still run.
     fn regroup(&mut self, _by: Grouping) -> Result<()> {
         bail!("ptrace cannot change its grouping while tracing: use --tracer bpf")
     }
 
-    /// Detaches and returns everything that was collected, or an error. What the profile lacks of the usage is filled in from the
-    /// kernel's accounting.
+    /// Detaches and returns everything that was collected, or an error. The caller fills in missing usage from the kernel's accounting.
     fn collect(&mut self) -> Result<Profile>;
 }
 
+/// The threads of a process that runs.
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
     let entries =
         std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("no process {pid}"))?;
@@ -129,10 +131,10 @@ pub struct TraceOptions {
 #[derive(Clone, Copy, Default)]
 pub struct More {
     pub grouping: Grouping,
-    /// Who started whom, of processes counted by name.
+    /// Who started whom, if processes are counted by name.
     pub tree: bool,
     pub stacks: bool,
-    /// The functions that make the calls, where the bpf tracer may be used.
+    /// The functions that make the calls, if the bpf tracer may be used.
     pub callers: bool,
     pub paths: bool,
     pub descriptors: bool,
@@ -142,11 +144,12 @@ pub struct More {
 }
 
 impl TraceOptions {
+    /// Whether the target is a command, which is held until the tracer has attached.
     pub fn held(&self) -> bool {
         matches!(self.target, Target::Command(_))
     }
 
-    /// Refuses what only the bpf tracer can do.
+    /// Refuses options that only the bpf tracer can fulfil.
     pub fn for_processes_only(&self) -> Result<()> {
         let More {
             grouping,

@@ -42,7 +42,7 @@ impl Asked {
         let words = usage(words.map_err(|word| anyhow!("--env: {} is not UTF-8", word.display())))?;
         let race = RaceArgs::in_environments(&words, environments)?;
         let home = std::env::current_dir()?;
-        let before = Kept::of(&home).ok();
+        let before = Kept::read(&home).ok();
         let since = SystemTime::now();
         Ok(Some(Asked {
             race,
@@ -91,7 +91,7 @@ impl Asked {
     pub fn measure(&self, profile: &Profile) -> Result<Elsewhere> {
         let is_unchanged = self.race.start == Start::Unchanged;
         let before = if is_unchanged {
-            Some(Kept::of(&self.home))
+            Some(Kept::read(&self.home))
         } else {
             None
         };

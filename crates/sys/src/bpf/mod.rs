@@ -19,6 +19,7 @@ mod relocate;
 mod ring;
 mod rows;
 mod sampler;
+mod selection;
 mod sys;
 mod tables;
 mod tracepoints;

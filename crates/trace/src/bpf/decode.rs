@@ -1,4 +1,4 @@
-//! What the programs counted, as groups of calls. Pure.
+//! The programs' counts as groups of calls. Pure.
 
 use super::{names, totals};
 use crate::lineage::{Marks, Node};
@@ -18,7 +18,7 @@ use sys::bpf::layout::{
 use sys::bpf::{Counted, Group, Key, Live, Name, Raw};
 
 const NAMELESS: &str = "(others)";
-/// Of both sums: a task is counted to its last moment, its time on a CPU to its last switch.
+/// The error of both sums: a task is counted to its last moment, its time on a CPU to its last switch.
 const ROUNDING_NS: u64 = 10_000_000;
 /// Calls after which the kernel does work without further calls.
 const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
@@ -32,13 +32,15 @@ pub(super) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
+    /// Finds the groups of 32-bit programs first, by all of their calls.
     pub fn new(raw: &'a Raw, detail: Detail) -> Decoder<'a> {
-        let keys = || raw.calls.iter().map(|(key, _)| key);
-        let mixed: BTreeSet<u32> = keys()
+        let keys = raw.calls.iter().map(|(key, _)| key);
+        let mixed: BTreeSet<u32> = keys
+            .clone()
             .filter(|key| key.gate == gate::NATIVE && !is_exec(key))
             .map(|key| key.group)
             .collect();
-        let compat = keys().filter(|key| is_compat(key) && !mixed.contains(&key.group));
+        let compat = keys.filter(|key| is_compat(key) && !mixed.contains(&key.group));
         Decoder {
             raw,
             detail,
@@ -46,37 +48,41 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// By group. Calls that have not returned count as unfinished.
+    /// The counts of each class, by number of group. Calls that have not returned count as unfinished.
     pub fn counts(&self) -> impl Iterator<Item = (u32, CallCount)> {
         all_calls(self.raw).map(|(key, counted)| {
             let count = CallCount {
                 class: class(&key, &counted),
-                ..self.count(&key, &counted)
+                ..self.call_count(&key, &counted)
             };
             (key.group, count)
         })
     }
 
-    /// `paths` are those of control groups by ID.
+    /// Fills in groups, latencies and warnings. `paths` are those of control groups by ID.
     pub fn fill(&self, by: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
         into.groups = groups(self.raw, self.counts(), by, paths);
         into.latencies = self.latencies();
         self.warn(into);
     }
 
+    /// The name of the processes in a key's group.
     pub fn process(&self, key: &Key) -> String {
         process_name(self.raw, key.group)
     }
 
+    /// The name of a call, with its gate if that is not the native one of the program.
     pub fn call(&self, key: &Key) -> String {
         call_name(key, self.compat.contains(&key.group))
     }
 
+    /// `ns` if times were recorded.
     pub fn timed(&self, ns: u64) -> Option<u64> {
         (self.detail == Detail::Times).then_some(ns)
     }
 
-    pub fn count(&self, key: &Key, counted: &Counted) -> CallCount {
+    /// A count without its class: rows by object have none.
+    pub fn call_count(&self, key: &Key, counted: &Counted) -> CallCount {
         let drives = names::drives_of(key.number, key.gate);
         let moves = matches!(drives, Some(Drives::Bytes { .. }));
         let failed = if key.error != 0 {
@@ -150,7 +156,11 @@ impl<'a> Decoder<'a> {
                     .any(|call| RINGS.contains(&bare_name(&call.call)))
             });
         let untimed = untimed(into);
-        let pids = |known| into.groups.iter().any(|group| group.pid.is_some() == known);
+        let with_pid: BTreeSet<bool> = into
+            .groups
+            .iter()
+            .map(|group| group.pid.is_some())
+            .collect();
         let globals = &self.raw.globals;
         let (unseen, unseen_ms) = (globals.unseen, globals.unseen_ns as f64 / 1e6);
         let all = [
@@ -171,7 +181,7 @@ impl<'a> Decoder<'a> {
                 format!("too many process names: the rest is counted under '{NAMELESS}'"),
             ),
             (
-                pids(true) && pids(false),
+                with_pid.len() == 2,
                 format!("more than {PROCESSES} processes and programs: the later ones are counted by name"),
             ),
             (
@@ -183,8 +193,8 @@ impl<'a> Decoder<'a> {
                 "calls were counted while the counts were read: some may be missing or counted twice".into(),
             ),
         ];
-        let those = all.into_iter().filter(|(is_so, _)| *is_so);
-        into.warnings.extend(those.map(|(_, text)| text));
+        let applicable = all.into_iter().filter(|(applies, _)| *applies);
+        into.warnings.extend(applicable.map(|(_, text)| text));
     }
 }
 
@@ -194,38 +204,20 @@ fn untimed(profile: &Profile) -> Vec<String> {
         .totals(By::Call)
         .into_iter()
         .map(|total| total.count);
-    let mut found: Vec<CallCount> = totals.filter(|count| count.untimed > 0).collect();
-    found.sort_by_key(|count| Reverse(count.untimed));
-    found
+    let mut counts: Vec<CallCount> = totals.filter(|count| count.untimed > 0).collect();
+    counts.sort_by_key(|count| Reverse(count.untimed));
+    counts
         .iter()
         .map(|count| format!("{} {}", count.call, count.untimed))
         .collect()
 }
 
-/// Of a tree: its groups, and the sections in it.
+/// The groups of a process tree, and the sections in it, by number.
 pub fn nodes(raw: &Raw) -> BTreeMap<u32, Node> {
-    let node = |(number, group): (&u32, &Group)| {
-        let section = raw.sections.get(number);
-        let text = section.map(|section| {
-            raw.names
-                .get(&section.name)
-                .map_or("(unknown)".into(), section_name)
-        });
-        let node = Node {
-            name: text.unwrap_or_else(|| group.name.clone()),
-            from: u32::try_from(group.id).ok().filter(|from| *from > 0),
-            processes: raw.started.get(number).copied().unwrap_or(0),
-            section: section.map(|section| Marks {
-                begun: section.begun,
-                ended: section.ended,
-                iterations: section.iterations,
-                processes: section.processes,
-            }),
-            ..Node::default()
-        };
-        (*number, node)
-    };
-    let mut nodes: BTreeMap<u32, Node> = raw.groups.iter().map(node).collect();
+    let groups = raw.groups.iter();
+    let mut nodes: BTreeMap<u32, Node> = groups
+        .map(|(number, group)| (*number, node(raw, *number, group)))
+        .collect();
     for (key, counted) in all_calls(raw) {
         nodes.entry(key.group).and_modify(|node| {
             node.calls += counted.calls;
@@ -244,6 +236,28 @@ pub fn nodes(raw: &Raw) -> BTreeMap<u32, Node> {
             .and_modify(|node| node.processes += 1);
     }
     nodes
+}
+
+/// A node without what was counted in it.
+fn node(raw: &Raw, number: u32, group: &Group) -> Node {
+    let section = raw.sections.get(&number);
+    let text = section.map(|section| {
+        raw.names
+            .get(&section.name)
+            .map_or("(unknown)".into(), section_name)
+    });
+    Node {
+        name: text.unwrap_or_else(|| group.name.clone()),
+        from: u32::try_from(group.id).ok().filter(|from| *from > 0),
+        processes: raw.started.get(&number).copied().unwrap_or(0),
+        section: section.map(|section| Marks {
+            begun: section.begun,
+            ended: section.ended,
+            iterations: section.iterations,
+            processes: section.processes,
+        }),
+        ..Node::default()
+    }
 }
 
 /// How many programs were executed.
@@ -269,7 +283,7 @@ fn section_name(name: &Name) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// Of groups that made calls, in the order of `Profile::groups`. All that have no name of their own are 0.
+/// The numbers of the groups that made calls, in the order of `Profile::groups`. Groups for whose name there was no room are all 0.
 pub fn numbers(raw: &Raw) -> BTreeSet<u32> {
     all_calls(raw)
         .map(|(key, _)| known(raw, key.group))
@@ -353,23 +367,23 @@ fn class_by_amount(key: &Key, counted: &Counted) -> Class {
     let Some(drives) = names::drives_of(key.number, key.gate) else {
         return Class::default();
     };
-    let bytes = || {
-        key.value
-            .checked_sub(1)
-            .map_or(0, |log| 1u64.checked_shl(log.into()).unwrap_or(0))
-    };
+    // A base-2 logarithm plus 1; 0 stands for no bytes.
+    let bytes = key
+        .value
+        .checked_sub(1)
+        .map_or(0, |log| 1u64.checked_shl(log.into()).unwrap_or(0));
     let known = key.value != VALUE_UNKNOWN;
     // The bytes of a call that never returned are unknown.
     let returned = counted.calls > counted.unfinished;
     let number = match drives {
         Drives::Bytes { .. } => {
             if returned {
-                Some(bytes())
+                Some(bytes)
             } else {
                 None
             }
         }
-        Drives::Length { .. } | Drives::Set { .. } => Some(bytes()),
+        Drives::Length { .. } | Drives::Set { .. } => Some(bytes),
         Drives::Path { .. } => known.then_some(key.value.into()),
         Drives::Descriptor { .. } => None,
     };
@@ -390,14 +404,14 @@ pub(super) fn descriptor(code: u8) -> Option<DescriptorKind> {
     }
 }
 
-/// The tracer's own share of each call is `ns` of its time on the CPU.
+/// Subtracts `ns`, the tracer's share of each call, from times on the CPU, which never become negative.
 pub fn subtract(ns: f64, from: &mut Profile) {
     change_on_cpu(from, |calls, measured| {
         Some((measured as f64 - calls as f64 * ns).max(0.0).round() as u64)
     });
 }
 
-/// Calls cannot take more time than their threads were on a CPU: what was measured is then wrong, and not shown.
+/// Removes the times of calls if they are more than their threads were on a CPU: they are then wrong, as after an unseen switch.
 pub fn check(ran_ns: u64, profile: &mut Profile) {
     let on_cpu_ns = profile.all_calls().on_cpu_ns.unwrap_or(0);
     if on_cpu_ns <= ran_ns + ran_ns / 20 + ROUNDING_NS {
@@ -410,7 +424,7 @@ pub fn check(ran_ns: u64, profile: &mut Profile) {
     ));
 }
 
-/// By the number of calls and what was measured of them.
+/// Changes each time on a CPU, by the number of calls and the time measured for them.
 fn change_on_cpu(from: &mut Profile, change: impl Fn(u64, u64) -> Option<u64>) {
     let by_class = from.groups.iter_mut().flat_map(|group| &mut group.calls);
     let sections = from
@@ -428,7 +442,7 @@ fn change_on_cpu(from: &mut Profile, change: impl Fn(u64, u64) -> Option<u64>) {
     }
 }
 
-/// In the order of [`numbers`].
+/// The groups of the profile, in the order of [`numbers`].
 pub(super) fn groups(
     raw: &Raw,
     counts: impl Iterator<Item = (u32, CallCount)>,
@@ -467,7 +481,7 @@ mod tests {
 
     #[test]
     fn the_tracers_share_is_subtracted_and_no_time_is_negative() {
-        let counted = |number: i64, calls, on_cpu| {
+        fn counted(number: i64, calls: u64, on_cpu: u64) -> (Key, Counted) {
             let key = Key {
                 number: number as u16,
                 ..Key::default()
@@ -478,7 +492,8 @@ mod tests {
                 ..Counted::default()
             };
             (key, counted)
-        };
+        }
+
         let raw = Raw {
             calls: vec![
                 counted(libc::SYS_getpid, 10, 2000),

@@ -1,4 +1,4 @@
-//! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones.
+//! The details that are recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones.
 
 use super::decode::{self, Decoder};
 use super::locks;
@@ -17,6 +17,10 @@ use sys::bpf::layout::{ACCEPTED, Address, PART_BYTES, PARTS, SLOWEST, kind};
 use sys::bpf::{Counted, Name, Raw, Wanted};
 use zerocopy::FromBytes;
 
+/// The details that the programs record for these options.
+///
+/// # Errors
+/// More slow calls than there is room for, or slow calls without times.
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     let (more, slowest) = (options.more, options.more.slowest);
     ensure!(
@@ -37,6 +41,8 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     })
 }
 
+/// Fills in the details that `more` asks for; `sent` are the stacks that the programs copied, `begun_ns` is the trace's beginning
+/// by their clock.
 pub fn fill(decoder: &Decoder, more: More, sent: &Named, begun_ns: u64, into: &mut Profile) {
     if more.paths || more.descriptors || more.waits {
         let mounts = Mounts::read();
@@ -84,13 +90,15 @@ fn sites(decoder: &Decoder, sent: &Named) -> Vec<Sampled> {
     sampled.collect()
 }
 
-/// Calls of processes of one name.
+/// The calls of processes of one name, each call with the stacks of all its groups and classes.
 fn classes(decoder: &Decoder, sent: &Named, profile: &Profile) -> Vec<Sampled> {
     let mut stacks: BTreeMap<(String, String), Vec<(Stack, u64)>> = BTreeMap::new();
-    for (key, found) in sent.sites.iter().filter(|(key, _)| key.site == 0) {
-        let known = found.iter().filter(|(stack, _)| *stack != Stack::unknown());
-        let own = stacks.entry((decoder.process(&key.key), decoder.call(&key.key)));
-        own.or_default().extend(known.cloned());
+    for (key, sample) in sent.sites.iter().filter(|(key, _)| key.site == 0) {
+        let known = sample
+            .iter()
+            .filter(|(stack, _)| *stack != Stack::unknown());
+        let name = (decoder.process(&key.key), decoder.call(&key.key));
+        stacks.entry(name).or_default().extend(known.cloned());
     }
     let mut sampled = Vec::new();
     for ((process, call), stacks) in stacks {
@@ -114,7 +122,7 @@ fn classes(decoder: &Decoder, sent: &Named, profile: &Profile) -> Vec<Sampled> {
     sampled
 }
 
-/// Divided as the sample has them.
+/// Fills in the stacks: each row's counts divided as its sample is.
 fn stacks(sampled: Vec<Sampled>, decoder: &Decoder, into: &mut Profile) {
     let mut rows: BTreeMap<(String, String, Stack), Counted> = BTreeMap::new();
     for Sampled {
@@ -183,7 +191,7 @@ fn warn(raw: &Raw, into: &mut Profile) {
     into.warnings.extend(lines);
 }
 
-/// Whole numbers, by weight, that add up to the total.
+/// Divides a total by weight into whole numbers that add up to it.
 fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
     let all: u128 = weights.iter().copied().map(u128::from).sum();
     let (mut before, mut given) = (0, 0);
@@ -228,14 +236,17 @@ fn slowest(decoder: &Decoder, most: usize, sent: &Named, begun_ns: u64) -> Vec<S
 fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
     let raw = decoder.raw;
     let mut dropped = raw.globals.objects_dropped;
-    // By the object itself: what is known of the names of two may be the same.
+    // By the object's hash, not its name: two paths of which only the ends are known may have one name.
     let mut rows: BTreeMap<(u64, String, String), ObjectCount> = BTreeMap::new();
     for (key, counted) in &raw.objects {
         let Some(name) = raw.names.get(&key.object) else {
             dropped += counted.calls;
             continue;
         };
-        let (process, count) = (decoder.process(&key.key), decoder.count(&key.key, counted));
+        let (process, count) = (
+            decoder.process(&key.key),
+            decoder.call_count(&key.key, counted),
+        );
         match rows.entry((key.object, process.clone(), count.call.clone())) {
             Entry::Occupied(row) => row.into_mut().count.add(&count),
             Entry::Vacant(row) => {
@@ -270,7 +281,7 @@ fn dropped(raw: &Raw) -> impl Iterator<Item = String> {
     })
 }
 
-/// An object, or the peer of a socket.
+/// The words for what a call waited on: a futex's address, the peer of a socket, or another object's name.
 pub fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Option<String> {
     if name.kind as u8 == kind::FUTEX {
         return Some(format!("futex {:#x}", name.inode));
@@ -281,7 +292,7 @@ pub fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> O
     }
 }
 
-/// `None` if a socket is bound to nothing, or of another family.
+/// The words for an address; `None` if a socket is bound to nothing, or of another family.
 fn address_text(peer: &Address) -> Option<String> {
     let port = u16::from_be(peer.port);
     let bytes: [u8; 16] = peer.bytes[..16].try_into().ok()?;
@@ -307,7 +318,7 @@ fn address_text(peer: &Address) -> Option<String> {
     })
 }
 
-/// Of a socket's peer.
+/// The address that a name holds if it is that of a socket's peer.
 pub fn address(name: &Name) -> Option<Address> {
     let (address, _) = Address::read_from_prefix(&name.text).ok()?;
     (name.kind as u8 == kind::PEER).then_some(address)
@@ -325,7 +336,7 @@ fn object_name(
     if name.directory == 0 {
         return (ObjectKind::Path, path, None);
     }
-    // There was no room for the directory's name.
+    // Dots if there was no room for the directory's name.
     let directory = names
         .get(&name.directory)
         .map_or("...".to_string(), |name| descriptor(name, mounts));
@@ -337,8 +348,8 @@ fn object_name(
     (ObjectKind::Path, joined, Some(directory))
 }
 
-/// As far as possible as /proc/PID/fd has it. Of a file deeper than the programs look, the outer directories are dots; of one in
-/// a file system that is mounted nowhere here, there is only the path within that.
+/// A descriptor's file as /proc/PID/fd shows it, as far as possible. The outer directories of a file deeper than the programs look
+/// are dots; a file in a file system that is mounted nowhere here has only the path within that.
 fn descriptor(name: &Name, mounts: &Mounts) -> String {
     let parts: Vec<_> = name
         .text
@@ -352,24 +363,25 @@ fn descriptor(name: &Name, mounts: &Mounts) -> String {
         let peer = peer.map_or_else(String::new, |peer| format!(" ({peer})"));
         return format!("socket:[{}]{peer}", name.inode);
     }
-    let (own, inode) = (parts.first().map_or("", AsRef::as_ref), name.inode);
+    // Names run from the file outwards, because the kernel's dentries point to their parents.
+    let (file, inode) = (parts.first().map_or("", AsRef::as_ref), name.inode);
     match (name.kind as u8, parts.split_last()) {
-        (kind::FIFO, _) if own.is_empty() => format!("pipe:[{inode}]"),
-        (kind::ANONYMOUS, _) => format!("anon_inode:{own}"),
+        (kind::FIFO, _) if file.is_empty() => format!("pipe:[{inode}]"),
+        (kind::ANONYMOUS, _) => format!("anon_inode:{file}"),
         (_, Some((root, inner))) if root == "/" => {
             let inner: Vec<&str> = inner.iter().rev().map(AsRef::as_ref).collect();
             mounts.path(name.device, &format!("/{}", inner.join("/")))
         }
-        _ if own.is_empty() => format!("inode:[{inode}]"),
+        _ if file.is_empty() => format!("inode:[{inode}]"),
         _ if parts.len() == PARTS => {
             let outwards: Vec<&str> = parts.iter().rev().map(AsRef::as_ref).collect();
             format!(".../{}", outwards.join("/"))
         }
-        _ => own.to_string(),
+        _ => file.to_string(),
     }
 }
 
-/// What precedes the first 0.
+/// The text before the first 0.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }

@@ -8,7 +8,7 @@ use sys::bpf::Key;
 use sys::bpf::layout::{lock, outside};
 use sys::functions::Functions;
 
-/// Beginnings of the names of functions that take locks.
+/// Beginnings of the names of functions that take locks: who wants the lock is the function around them.
 const TAKES: &[&str] = &[
     "mutex_",
     "__mutex_",
@@ -33,7 +33,7 @@ const KINDS: &[(u32, &str)] = &[
     (0, "a semaphore"),
 ];
 
-/// Those with most time first.
+/// Waits for locks by process, call, lock and function, those with most time first.
 pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
     fn row(entry: ((String, String, String, Option<String>), LockCount)) -> LockCount {
         let ((process, call, lock, function), sum) = entry;
@@ -54,11 +54,11 @@ pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
     let variables = Functions::variables_of_kernel();
     let mut rows: BTreeMap<_, LockCount> = BTreeMap::new();
     let all = decoder.raw.locks.iter();
-    for (of, wait) in all.filter(|(of, _)| of.key.kind != lock::TLB) {
-        let call = call(decoder, &of.key);
-        let lock = lock(&of.key, wait.lock, wait.frames[0], &variables);
+    for (lock_key, wait) in all.filter(|(key, _)| key.key.kind != lock::TLB) {
+        let call = call(decoder, &lock_key.key);
+        let lock = lock(&lock_key.key, wait.lock, wait.frames[0], &variables);
         let function = wanted_by(&wait.frames, &functions);
-        let key = (decoder.process(&of.key), call, lock, function);
+        let key = (decoder.process(&lock_key.key), call, lock, function);
         let row = rows.entry(key).or_default();
         row.waits += wait.waits;
         row.waited_ns += wait.ns;
@@ -75,7 +75,7 @@ fn call(decoder: &Decoder, key: &Key) -> String {
     }
 }
 
-/// The most first.
+/// Requests to other CPUs to flush their TLBs, by process and call, the most first.
 pub fn shoot_downs(decoder: &Decoder) -> Vec<ShootDowns> {
     fn row(entry: ((String, String), u64)) -> ShootDowns {
         let ((process, call), count) = entry;
@@ -89,7 +89,7 @@ pub fn shoot_downs(decoder: &Decoder) -> Vec<ShootDowns> {
 
     let mut rows: BTreeMap<_, u64> = BTreeMap::new();
     let all = decoder.raw.locks.iter();
-    for (lock_key, wait) in all.filter(|(of, _)| of.key.kind == lock::TLB) {
+    for (lock_key, wait) in all.filter(|(key, _)| key.key.kind == lock::TLB) {
         let key = (decoder.process(&lock_key.key), call(decoder, &lock_key.key));
         *rows.entry(key).or_default() += wait.waits;
     }
@@ -98,19 +98,20 @@ pub fn shoot_downs(decoder: &Decoder) -> Vec<ShootDowns> {
     rows
 }
 
-/// Variables are in the kernel's image, as its functions are.
+/// The lock's name if it is known, else its kind. Variables are in the kernel's image, as its functions are: a lock at an address
+/// with another upper half is part of an object.
 fn lock(key: &Key, address: u64, function: u64, variables: &Functions) -> String {
     let kind = KINDS
         .iter()
         .find(|(bits, _)| *bits == 0 || key.operation & bits > 0)
         .map_or("a lock", |(_, kind)| *kind);
-    let own = match key.kind {
+    let name = match key.kind {
         lock::MMAP => Some("mmap_lock"),
         lock::INODE => Some("i_rwsem"),
         _ if address >> 32 == function >> 32 => variables.starting_at(address as u32),
         _ => None,
     };
-    own.unwrap_or(kind).to_string()
+    name.unwrap_or(kind).to_string()
 }
 
 /// The first function around those that take the lock; within these, it is traced.
@@ -142,11 +143,11 @@ mod tests {
 
     #[test]
     fn the_function_around_those_that_take_the_lock_wants_it() {
-        let functions = Functions::parse(SYMBOLS, "tT");
-        let wanted = |frames: &[u64]| {
+        fn wanted(frames: &[u64]) -> Option<String> {
             let frames: Vec<u64> = frames.iter().map(|at| 0xffff_ffff << 32 | at).collect();
-            wanted_by(&frames, &functions)
-        };
+            wanted_by(&frames, &Functions::parse(SYMBOLS, "tT"))
+        }
+
         let expected = Some("ext4_file_write_iter".to_string());
         assert_eq!(
             wanted(&[0x180, 0x280, 0x300 + 0x20, 0x480, 0x580]),
@@ -160,15 +161,16 @@ mod tests {
 
     #[test]
     fn a_lock_is_a_variable_only_at_its_address() {
-        let variables = Functions::parse(SYMBOLS, "d");
-        let named = |kind, operation, address| {
+        fn named(kind: u8, operation: u32, address: u64) -> String {
+            let variables = Functions::parse(SYMBOLS, "d");
             let key = Key {
                 kind,
                 operation,
                 ..Key::default()
             };
             lock(&key, address, 0xffff_ffff_0000_0100, &variables)
-        };
+        }
+
         assert_eq!(named(0, 32, 0xffff_ffff_0000_0600), "rtnl_mutex");
         assert_eq!(named(0, 32, 0xffff_8880_0000_0600), "a mutex");
         assert_eq!(named(0, 2, 0xffff_ffff_0000_0608), "an rwsem");

@@ -37,15 +37,19 @@ pub const KIND: TracerKind = TracerKind {
     open,
 };
 
-/// Room is left for those that are added later.
+/// Descriptors of epoll sets that are noted; the map has room for as many that are added later.
 const MOST_POLLED: usize = 32_768;
 const UNATTACHED: &str = "the tracer is not attached";
-/// Nothing signals the end of a tree whose first process has ended.
+/// The pause between looks at a tree whose first process has ended: nothing signals the end of the others.
 const TREE_PERIOD: Duration = Duration::from_millis(2);
-/// Reading events must cost less than making them.
+/// The pause after events were read: reading them must cost less than making them.
 const EVENT_PERIOD: Duration = Duration::from_micros(500);
 const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 
+/// Loads the programs and measures their overhead, unless that was done in this boot.
+///
+/// # Errors
+/// eBPF is not available, or cannot trace this target; the reason is in one line.
 pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;
@@ -53,7 +57,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let scope = scope(&options.target)?;
     let details = details::wanted(options)?;
     let kept = kept(detail, details, scope);
-    let before: Option<(Calibration, Duration)> = kept.as_ref().and_then(Kept::found);
+    let before: Option<(Calibration, Duration)> = kept.as_ref().and_then(Kept::load);
     let sampled = detail == Detail::Samples || (detail == Detail::Times && !options.more.live);
     let config = Config {
         record: detail,
@@ -75,11 +79,12 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         Some((calibration, _)) => calibration,
         None => {
             let calibration = bpf::calibrate(&mut programs)?;
+            // A busy machine's numbers are not kept: the next trace measures again.
             if let Some(kept) = kept
                 && calibration.is_known()
             {
                 let interruption = programs.sampling().unwrap_or_default().1;
-                kept.keep(&(calibration, interruption));
+                kept.save(&(calibration, interruption));
             }
             calibration
         }
@@ -116,7 +121,7 @@ fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
         Detail::Counts => "counts",
         Detail::Samples => return None,
     };
-    Kept::of(&format!("bpf-{what}-{flags}"), bpf::OBJECT)
+    Kept::for_tracer(&format!("bpf-{what}-{flags}"), bpf::OBJECT)
 }
 
 fn group_by(grouping: Grouping, tree: bool) -> GroupBy {
@@ -167,7 +172,7 @@ impl Tracer for Bpf {
         } else {
             ""
         };
-        // What it adds to a call depends on what is called: the profile has that.
+        // The overhead depends on the call: it is in the profile, not in this line.
         let known = self.calibration.added.and_then(|added| added[0].added());
         let unknown = known.map_or(", overhead unknown: the machine is busy", |_| "");
         format!("eBPF{counts}{unknown}")
@@ -220,7 +225,7 @@ impl Tracer for Bpf {
         let root = self.followed.take().context(UNATTACHED)?.root;
         self.more.grouping = by;
         self.config.group_by = group_by(by, self.more.tree);
-        // It is not held any more: its execve was counted.
+        // The command is not held any more: its execve was counted.
         if self.config.scope == Scope::Command {
             self.config.scope = Scope::Processes;
         }
@@ -243,9 +248,7 @@ impl Tracer for Bpf {
 impl Bpf {
     fn follow_until(&mut self, followed: &Followed, until: &Until) -> Result<()> {
         let deadline = until.after.map(|after| Instant::now() + after);
-        let over =
-            || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        while followed.pidfds.is_empty() && !over() {
+        while followed.pidfds.is_empty() && !is_over(until, deadline) {
             let left = deadline.map_or(UNTIL_PERIOD, |deadline| {
                 deadline.saturating_duration_since(Instant::now())
             });
@@ -254,7 +257,7 @@ impl Bpf {
         }
         for pidfd in &followed.pidfds {
             while !self.wait(Some(pidfd.as_fd()), UNTIL_PERIOD)? {
-                if over() {
+                if is_over(until, deadline) {
                     return Ok(());
                 }
             }
@@ -263,19 +266,19 @@ impl Bpf {
             let ending = tracee::wait_for_end(pid.cast_signed(), 0);
             self.ending = Some(ending.context("cannot wait for the traced process")?);
         }
-        while self.is_left(until.alone)? && !over() {
+        while self.is_left(until.alone)? && !is_over(until, deadline) {
             self.wait(None, TREE_PERIOD)?;
         }
         Ok(())
     }
 
-    /// Whether something of the tree has not ended: a process is waited for before it leaves the CPU for the last time.
+    /// Whether a process of the tree has not ended. One that has been waited for may not have left the CPU for the last time.
     fn is_left(&self, alone: bool) -> Result<bool> {
         let globals = self.programs.globals()?;
         Ok(globals.ending > 0 || (!alone && globals.live > 0))
     }
 
-    /// Whether the process has ended.
+    /// Waits for the end of a process or for events, and takes the events; returns whether the process has ended.
     fn wait(&mut self, process: Option<BorrowedFd>, timeout: Duration) -> Result<bool> {
         if self.take_events() {
             std::thread::sleep(EVENT_PERIOD);
@@ -302,7 +305,7 @@ impl Bpf {
         Ok(ended)
     }
 
-    /// What the processes have mapped in which samples found a CPU, while they live.
+    /// Looks up the files of sampled addresses while their processes live: /proc has no mappings of those that ended.
     fn look_at_places(&mut self) {
         if self.detail == Detail::Times && self.programs.sampling().is_some() {
             let mut places = self.programs.places().unwrap_or_default();
@@ -319,10 +322,11 @@ impl Bpf {
         self.more.stacks || self.more.callers || self.config.details.waits
     }
 
-    /// Whether there were any.
+    /// Hands all events to the reader of stacks; returns whether there were any.
     fn take_events(&mut self) -> bool {
         let mut records = Vec::new();
         if self.has_stacks() {
+            // Copied: the reader works on another thread, and programs need the room.
             self.programs
                 .events()
                 .drain(&mut |record| records.push(record.to_vec()));
@@ -335,7 +339,7 @@ impl Bpf {
                 stacks.pythons()
             });
             for (pid, python) in pythons.unwrap_or_default() {
-                // Without it, functions of scripts have no names.
+                // An error only means that functions of scripts have no names.
                 let _ = self.programs.set_python(pid, &python);
             }
         }
@@ -382,8 +386,7 @@ impl Bpf {
         );
         if self.calibration.added.is_none() {
             collected.warnings.push(
-                "what tracing adds is not known: the machine was too busy to measure it"
-                    .to_string(),
+                "tracing overhead unknown: the machine was too busy to measure it".to_string(),
             );
         }
         decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
@@ -395,7 +398,7 @@ impl Bpf {
         Ok((collected, raw.torn))
     }
 
-    /// The time between calls, if it was sampled.
+    /// Divides the time between calls, if it was sampled.
     fn divide(&self, raw: &Raw, collected: &mut Profile) {
         if self.programs.sampling().is_none() {
             return;
@@ -463,7 +466,7 @@ impl Bpf {
         }
     }
 
-    /// What is in epoll sets already.
+    /// Notes the descriptors that are in epoll sets already.
     fn note_polled(&self) -> Result<()> {
         let live = self.programs.live()?;
         let processes: BTreeSet<u32> = live.iter().map(|task| task.process).collect();
@@ -512,7 +515,7 @@ fn peak_rss_kib(root: &Root) -> u64 {
     peaks.max().unwrap_or(0)
 }
 
-/// And how many calls there were.
+/// The number of events of each kind, and of all calls.
 fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     let mut events = Each::default();
     for (key, counted) in &raw.calls {
@@ -521,7 +524,7 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
             Some(Drives::Path { .. }) => Kind::Path,
             Some(Drives::Bytes { .. } | Drives::Descriptor { .. }) => Kind::Descriptor,
         };
-        // Of untimed ones, nothing ran at the entry.
+        // Untimed calls cost half: nothing ran at their entry.
         events[kind as usize] += counted.calls / (1 + u64::from(key.untimed));
     }
     let calls = raw.calls.iter().map(|(_, counted)| counted.calls).sum();
@@ -542,26 +545,27 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     (events, calls)
 }
 
-/// What tracing adds for all of these events, per call; `None` of no calls. The kinds were measured together, so their errors are
-/// alike.
+/// The overhead of all these events per call; `None` without calls. The kinds were measured together, so that their errors have the same
+/// sign, and bounds are added.
 fn sum(events: Each<u64>, added: Each<Overhead>, calls: u64) -> Option<Overhead> {
-    let of = |which: fn(&Overhead) -> f64| {
-        let each = events.iter().zip(&added);
-        let all = each.map(|(events, each)| *events as f64 * which(each));
-        all.sum::<f64>() / calls as f64
-    };
-    if calls > 0 {
-        Some(Overhead {
-            ns: of(|each| each.ns),
-            low: of(|each| each.low),
-            high: of(|each| each.high),
-        })
-    } else {
-        None
+    if calls == 0 {
+        return None;
     }
+    let mut sums = [0.0; 3];
+    for (events, each) in events.iter().zip(&added) {
+        for (sum, ns) in sums.iter_mut().zip([each.ns, each.low, each.high]) {
+            *sum += *events as f64 * ns;
+        }
+    }
+    let [ns, low, high] = sums.map(|sum| sum / calls as f64);
+    Some(Overhead { ns, low, high })
 }
 
-/// False if it is marked already, or has ended since it was listed.
+fn is_over(until: &Until, deadline: Option<Instant>) -> bool {
+    until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// Marks a process; false if it is marked already, or has ended since it was listed.
 fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
     match pidfd::open(pid.cast_signed()) {
         Ok(pidfd) => programs.mark(pidfd.as_fd(), state::LIVE),

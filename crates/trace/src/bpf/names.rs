@@ -1,4 +1,4 @@
-//! Names of calls by number and gate, and what the programs do for each. Pure.
+//! Names of calls by number and gate, and the work that the programs do for each. Pure.
 
 use model::syscall_names::{self, bare_name};
 use model::{Drives, drives, selector};
@@ -18,7 +18,7 @@ pub const COMPAT: &str = if cfg!(target_arch = "aarch64") {
 } else {
     "(i386)"
 };
-/// They move bytes towards their descriptor.
+/// Calls that move bytes towards their descriptor.
 const SENDS: [&str; 10] = [
     "write",
     "pwrite64",
@@ -34,35 +34,40 @@ const SENDS: [&str; 10] = [
 /// x32's own numbers begin here (asm/unistd_x32.h); those below are the 64-bit ones.
 const X32_FIRST: u16 = 512;
 
+/// The name of a call by its number and gate (`sys::bpf::layout::gate`); of other gates than the native one with the gate.
 pub fn name(number: u16, by: u8) -> String {
-    let own = AUDIT.0;
+    let native = AUDIT.0;
     match by {
         // The programs keep 16 bits of a number; no kernel has a call with these.
         _ if number == NUMBER_UNKNOWN => "syscall(unknown)".to_string(),
         _ if number == NUMBER_NONE => "syscall(-1)".to_string(),
-        gate::COMPAT => syscall_names::name(AUDIT.1, number.into(), own),
+        gate::COMPAT => syscall_names::name(AUDIT.1, number.into(), native),
         gate::X32 if number >= X32_FIRST => format!("syscall({number})(x32)"),
-        gate::X32 => format!("{}(x32)", syscall_names::name(own, number.into(), own)),
-        _ => syscall_names::name(own, number.into(), own),
+        gate::X32 => format!(
+            "{}(x32)",
+            syscall_names::name(native, number.into(), native)
+        ),
+        _ => syscall_names::name(native, number.into(), native),
     }
 }
 
+/// The property that determines the cost of a call; `None` if none is known.
 pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
     drives(bare_name(&name(number, by)))
 }
 
+/// What the programs do for each call, by number.
 pub fn rows() -> Box<Rows> {
-    Box::new(of_each_number(row))
+    Box::new(by_number(row))
 }
 
-/// By the call's name without a gate.
-pub fn of_each_number<T>(of: fn(&str) -> T) -> [T; 2 * NUMBERS] {
-    let gates = [gate::NATIVE, gate::COMPAT];
+const GATES: [u8; 2] = [gate::NATIVE, gate::COMPAT];
+
+/// The values for each number of the native gate, then of the compat one; `value` gets the call's name without a gate.
+pub fn by_number<T>(value: fn(&str) -> T) -> [T; 2 * NUMBERS] {
     std::array::from_fn(|index| {
-        of(bare_name(&name(
-            (index % NUMBERS) as u16,
-            gates[index / NUMBERS],
-        )))
+        let name = name((index % NUMBERS) as u16, GATES[index / NUMBERS]);
+        value(bare_name(&name))
     })
 }
 
@@ -101,15 +106,22 @@ fn directory(name: &str, argument: u8) -> u8 {
     }
 }
 
+/// The numbers of calls that the programs treat specially; `NUMBER_UNKNOWN` if a gate has no such call.
 pub fn numbers() -> Numbers {
-    fn find(gate: u8, wanted: &str) -> Option<u16> {
-        (0..NUMBERS as u16).find(|number| bare_name(&name(*number, gate)) == wanted)
+    fn find(gate: u8, wanted: &str) -> u16 {
+        (0..NUMBERS as u16)
+            .find(|number| bare_name(&name(*number, gate)) == wanted)
+            .unwrap_or(NUMBER_UNKNOWN)
     }
 
-    let gates = [gate::NATIVE, gate::COMPAT];
-    let find = |gate, wanted| find(gate, wanted).unwrap_or(NUMBER_UNKNOWN);
-    let number = |wanted| gates.map(|gate| find(gate, wanted));
-    let pairs = |first, second| gates.map(|gate| [first, second].map(|call| find(gate, call)));
+    fn number(wanted: &str) -> [u16; 2] {
+        GATES.map(|gate| find(gate, wanted))
+    }
+
+    fn pairs(first: &str, second: &str) -> [[u16; 2]; 2] {
+        GATES.map(|gate| [first, second].map(|call| find(gate, call)))
+    }
+
     Numbers {
         exec: pairs("execve", "execveat"),
         exit: pairs("exit", "exit_group"),
@@ -142,14 +154,35 @@ mod tests {
             rows.iter()
                 .all(|row| row.argument <= 5 && row.what <= what::SENT)
         );
-        let row = |number: i64| rows[number as usize];
+        let [
+            newfstatat,
+            linkat,
+            openat,
+            symlinkat,
+            watch,
+            chdir,
+            execve,
+            getpid,
+            futex,
+        ] = [
+            libc::SYS_newfstatat,
+            libc::SYS_linkat,
+            libc::SYS_openat,
+            libc::SYS_symlinkat,
+            libc::SYS_inotify_add_watch,
+            libc::SYS_chdir,
+            libc::SYS_execve,
+            libc::SYS_getpid,
+            libc::SYS_futex,
+        ]
+        .map(|number| rows[number as usize]);
         let at = Row {
             directory: 0,
             ..plain(what::PATH, 1)
         };
-        assert_eq!([row(libc::SYS_newfstatat), row(libc::SYS_linkat)], [at, at]);
+        assert_eq!([newfstatat, linkat], [at, at]);
         assert_eq!(
-            row(libc::SYS_openat),
+            openat,
             Row {
                 operation: 2,
                 mask: 0o100,
@@ -157,20 +190,17 @@ mod tests {
             }
         );
         assert_eq!(
-            row(libc::SYS_symlinkat),
+            symlinkat,
             Row {
                 directory: 1,
                 ..plain(what::PATH, 2)
             }
         );
-        assert_eq!(row(libc::SYS_inotify_add_watch), plain(what::PATH, 1));
-        assert_eq!(row(libc::SYS_chdir).directory, NEW_DIRECTORY);
+        assert_eq!(watch, plain(what::PATH, 1));
+        assert_eq!(chdir.directory, NEW_DIRECTORY);
+        assert_eq!([execve, getpid], [plain(what::EXEC, 0), plain(0, 0)]);
         assert_eq!(
-            [row(libc::SYS_execve), row(libc::SYS_getpid)],
-            [plain(what::EXEC, 0), plain(0, 0)]
-        );
-        assert_eq!(
-            row(libc::SYS_futex),
+            futex,
             Row {
                 operation: 1,
                 mask: 0x7f,

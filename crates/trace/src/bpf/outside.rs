@@ -1,5 +1,5 @@
 //! The CPU time outside of calls: the CPU time without the calls and the tracer's overhead, divided by samples of the same execution.
-//! What was calibrated holds as long as the samples do not contradict it.
+//! The calibrated overhead holds as long as the samples do not contradict it.
 
 use super::samples::{entry, ran_ns};
 use crate::stacks::Reader;
@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use sys::bpf::Raw;
 use sys::functions::Functions;
 
-/// With as many samples, they and the number of page faults have the same say in the share of these.
+/// With so many samples, they weigh as much as the number of page faults in the share of page faults.
 const FEW: f64 = 8.0;
 const MOST_FUNCTIONS: usize = 5;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Found {
+struct Samples {
     user: f64,
     calls: f64,
     page_faults: f64,
@@ -23,18 +23,18 @@ struct Found {
     kernel: f64,
 }
 
-/// Divides the time, and corrects the tracer's overhead where samples contradict it. `profile` has the calls and that overhead. The
+/// Divides the time, and corrects the tracer's overhead if samples contradict it. `profile` has the calls and that overhead. The
 /// programs do not see `unseen_ns` of a call's way into the kernel and back; a page fault takes `fault_ns`. Both are 0 if unknown.
 pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
-    let findings = found(raw);
+    let samples = Samples::count_all(raw);
     let all = profile.all_calls();
     let cpu_ns = ran_ns(raw) as f64;
     let beside_ns = (cpu_ns - all.on_cpu_ns.unwrap_or(0) as f64).max(0.0);
     let added_ns = profile.tracer.added_total_ns.unwrap_or(0) as f64;
-    let mut rest_ns = findings.rest(cpu_ns, beside_ns, added_ns);
+    let mut rest_ns = samples.rest(cpu_ns, beside_ns, added_ns);
     if all.untimed > 0 {
-        // The time of those is in `beside_ns`.
-        rest_ns = rest_ns.min(findings.sampled_ns(cpu_ns));
+        // Their time is in `beside_ns`, which is more than the time outside of calls then.
+        rest_ns = rest_ns.min(samples.sampled_ns(cpu_ns));
     }
     if rest_ns > beside_ns - added_ns && all.calls > 0 {
         let facts = &mut profile.tracer;
@@ -44,9 +44,10 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
     }
     let faults_ns = profile.usage.minor_faults.unwrap_or(0) as f64 * fault_ns;
     profile.usage.outside =
-        Some(findings.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
+        Some(samples.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
 }
 
+/// The functions in user space that samples found most often. Mappings come from `reader`, which has looked at living processes.
 pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
     fn function(entry: ((String, String), u64)) -> SampledFunction {
         let ((name, object), samples) = entry;
@@ -59,66 +60,71 @@ pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
     }
 
     let places = raw.places.clone();
-    let found = reader.ask(move |stacks| {
-        let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let sums = reader.ask(move |stacks| {
+        let mut sums: BTreeMap<(String, String), u64> = BTreeMap::new();
         for (place, samples) in places.iter().filter(|(place, _)| place.process > 0) {
             if let Some(function) = stacks.function(place.process, place.address) {
-                *found.entry(function).or_default() += samples;
+                *sums.entry(function).or_default() += samples;
             }
         }
-        found
+        sums
     });
-    let found = found.unwrap_or_default().into_iter();
-    let mut all: Vec<SampledFunction> = found.map(function).collect();
+    let sums = sums.unwrap_or_default().into_iter();
+    let mut all: Vec<SampledFunction> = sums.map(function).collect();
     all.sort_by_key(|function| Reverse(function.samples));
     all.truncate(MOST_FUNCTIONS);
     all
 }
 
-fn found(raw: &Raw) -> Found {
-    let globals = &raw.globals;
-    let places = || raw.places.iter().filter(|(place, _)| place.process == 0);
-    let functions = if places().next().is_some() {
-        Functions::of_kernel()
-    } else {
-        Functions::default()
-    };
-    let mut findings = Found {
-        user: globals.samples_user as f64,
-        calls: globals.samples_calls as f64,
-        kernel: globals.samples_kernel as f64,
-        ..Found::default()
-    };
-    for (place, samples) in places() {
-        let function = functions.containing(place.address as u32);
-        let by = match function.map(entry) {
-            _ if place.address == 0 => &mut findings.kernel,
-            Some(PAGE_FAULT) => &mut findings.page_faults,
-            Some(INTERRUPT) => &mut findings.interrupts,
-            _ => &mut findings.kernel,
+impl Samples {
+    fn count_all(raw: &Raw) -> Samples {
+        let globals = &raw.globals;
+        let places: Vec<_> = raw
+            .places
+            .iter()
+            .filter(|(place, _)| place.process == 0)
+            .collect();
+        // Reading kallsyms takes tens of milliseconds.
+        let functions = if places.is_empty() {
+            Functions::default()
+        } else {
+            Functions::of_kernel()
         };
-        *by += *samples as f64;
+        let mut all = Samples {
+            user: globals.samples_user as f64,
+            calls: globals.samples_calls as f64,
+            kernel: globals.samples_kernel as f64,
+            ..Samples::default()
+        };
+        for (place, samples) in places {
+            let function = functions.containing(place.address as u32);
+            let sum = match function.map(entry) {
+                _ if place.address == 0 => &mut all.kernel,
+                Some(PAGE_FAULT) => &mut all.page_faults,
+                Some(INTERRUPT) => &mut all.interrupts,
+                _ => &mut all.kernel,
+            };
+            *sum += *samples as f64;
+        }
+        all
     }
-    findings
-}
 
-impl Found {
     fn outside(self) -> f64 {
         self.user + self.page_faults + self.interrupts + self.kernel
     }
 
-    /// Whether `share` is beyond the 95% interval of the share that `own` has of all samples.
-    fn contradict(self, own: f64, share: f64) -> bool {
-        let [low, high] = share_interval(own as u64, (self.outside() + self.calls) as u64);
+    /// Whether `share` is beyond the 95% interval of the share that `part` has of all samples.
+    fn contradict(self, part: f64, share: f64) -> bool {
+        let [low, high] = share_interval(part as u64, (self.outside() + self.calls) as u64);
         !(low..=high).contains(&share)
     }
 
-    /// The samples' share of the CPU time.
+    /// The CPU time outside of calls by samples alone.
     fn sampled_ns(self, cpu_ns: f64) -> f64 {
         self.outside() * cpu_ns / (self.outside() + self.calls).max(1.0)
     }
 
-    /// What of `beside_ns`, the CPU time without calls, is not the tracer's, by calibration `added_ns`.
+    /// The part of `beside_ns`, the CPU time without calls, that is not the tracer's; by calibration, the tracer's is `added_ns`.
     fn rest(self, cpu_ns: f64, beside_ns: f64, added_ns: f64) -> f64 {
         let left_ns = (beside_ns - added_ns).max(0.0);
         let sampled_ns = self.sampled_ns(cpu_ns);
@@ -142,12 +148,16 @@ impl Found {
         } else {
             seen / (seen + FEW)
         };
-        let part = |samples: f64, by_number: f64| {
-            trust * samples * each_ns * fitting + (1.0 - trust) * by_number.min(rest_ns)
-        };
-        let page_faults_ns = part(self.page_faults, faults_ns).round();
-        let interrupts_ns = part(self.interrupts, 0.0).round();
-        let kernel_ns = part(self.kernel, 0.0).round();
+        // The fewer samples there are, the more the number of page faults counts.
+        let [page_faults_ns, interrupts_ns, kernel_ns] = [
+            (self.page_faults, faults_ns),
+            (self.interrupts, 0.0),
+            (self.kernel, 0.0),
+        ]
+        .map(|(samples, by_number)| {
+            let sampled_ns = samples * each_ns * fitting;
+            (trust * sampled_ns + (1.0 - trust) * f64::min(by_number, rest_ns)).round()
+        });
         let left = (rest_ns.round() - page_faults_ns - interrupts_ns - kernel_ns).max(0.0);
         let crossing_ns = (left - trust * self.user * each_ns)
             .clamp(0.0, crossing_ns)
@@ -168,9 +178,9 @@ mod tests {
     use super::*;
 
     /// Samples in user mode, calls, page faults, interrupts and elsewhere in the kernel.
-    fn found(samples: [u32; 5]) -> Found {
+    fn counted(samples: [u32; 5]) -> Samples {
         let [user, calls, page_faults, interrupts, kernel] = samples.map(f64::from);
-        Found {
+        Samples {
             user,
             calls,
             page_faults,
@@ -199,7 +209,7 @@ mod tests {
             // Large pages: a few faults take all the time.
             ([5, 0, 145, 0, 0], [1500.0, 1500.0, 15.0], [50, 1450, 0, 0]),
         ] {
-            let outside = found(samples).divide(rest_ns, cpu_ns, faults_ns, 0.0);
+            let outside = counted(samples).divide(rest_ns, cpu_ns, faults_ns, 0.0);
             let parts = [
                 outside.user_ns,
                 outside.page_faults_ns,
@@ -212,14 +222,11 @@ mod tests {
 
     #[test]
     fn the_unseen_part_of_calls_is_the_kernels_where_samples_leave_it() {
-        fn of(user: u32) -> Outside {
-            found([user, 80, 0, 0, 0]).divide(1000.0, 5000.0, 0.0, 600.0)
-        }
-
-        assert_eq!(
-            [of(0), of(10), of(20)].map(|of| (of.user_ns, of.kernel_ns)),
-            [(400, 600), (556, 444), (1000, 0)]
-        );
+        let divided = [0, 10, 20].map(|user| {
+            let outside = counted([user, 80, 0, 0, 0]).divide(1000.0, 5000.0, 0.0, 600.0);
+            (outside.user_ns, outside.kernel_ns)
+        });
+        assert_eq!(divided, [(400, 600), (556, 444), (1000, 0)]);
     }
 
     #[test]
@@ -232,7 +239,7 @@ mod tests {
             ([90, 70, 0, 0, 0], 400.0, 400.0, 400.0),
             ([0; 5], 600.0, 600.0, 0.0),
         ] {
-            let rest = found(samples).rest(1000.0, beside_ns, added_ns);
+            let rest = counted(samples).rest(1000.0, beside_ns, added_ns);
             assert_eq!(rest, rest_ns);
         }
     }

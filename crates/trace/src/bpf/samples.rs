@@ -11,6 +11,7 @@ use sys::bpf::layout::outside;
 use sys::bpf::{Counted, Key, Raw};
 use sys::functions::Functions;
 
+/// Fills in groups whose rows are calls or ways into the kernel; a sample stands for its share of the CPU time of all tasks.
 pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
     let mut calls = raw.calls.iter();
     let functions = if calls.any(|(key, _)| key.number == outside::ENTERED) {
@@ -20,7 +21,7 @@ pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into
     };
     let all: u64 = raw.calls.iter().map(|(_, counted)| counted.calls).sum();
     let each_ns = ran_ns(raw) as f64 / all.max(1) as f64;
-    // What tasks wait in at this moment is no sample.
+    // Calls that tasks are waiting in now have waits, but no samples.
     let waits = decode::open_calls(raw).map(|(key, counted)| {
         let counted = Counted {
             calls: 0,
@@ -69,13 +70,17 @@ fn place(key: &Key, functions: &Functions) -> String {
     other.to_string()
 }
 
-/// By the function that the processor entered the kernel with: arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry.S.
+/// The way into the kernel, by the function that the processor entered it with: arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry.S.
 pub(super) fn entry(function: &str) -> &'static str {
     const FAULTS: &str = "page_fault el0_sync el0t_64_sync el0t_32_sync el0_da el0_ia";
-    let is = |parts: &str| parts.split(' ').any(|part| function.contains(part));
-    if is(FAULTS) {
+    const INTERRUPTS: &str = "interrupt sysvec irq";
+    fn contains_any(function: &str, parts: &str) -> bool {
+        parts.split(' ').any(|part| function.contains(part))
+    }
+
+    if contains_any(function, FAULTS) {
         PAGE_FAULT
-    } else if is("interrupt sysvec irq") {
+    } else if contains_any(function, INTERRUPTS) {
         INTERRUPT
     } else {
         ENTERED_KERNEL
@@ -90,26 +95,21 @@ mod tests {
     fn places_are_calls_or_ways_into_the_kernel() {
         let text = "ffffffff81000000 T asm_exc_page_fault\nffffffff81000040 T asm_sysvec_call_function\nffffffff81000080 t other\n";
         let functions = Functions::parse(text, "tT");
-        let name = |number, operation| {
-            place(
-                &Key {
-                    number,
-                    operation,
-                    ..Key::default()
-                },
-                &functions,
-            )
-        };
-        assert_eq!(name(libc::SYS_getppid as u16, 0), "getppid");
-        assert_eq!(
-            [name(outside::USER, 0), name(outside::FAULT, 0)],
-            [USER_MODE, PAGE_FAULT]
-        );
-        let entered =
-            [0x8100_0022, 0x8100_0041, 0x8100_0090, 0x1000].map(|at| name(outside::ENTERED, at));
-        assert_eq!(
-            entered,
-            [PAGE_FAULT, INTERRUPT, ENTERED_KERNEL, ENTERED_KERNEL]
-        );
+        for (number, operation, expected) in [
+            (libc::SYS_getppid as u16, 0, "getppid"),
+            (outside::USER, 0, USER_MODE),
+            (outside::FAULT, 0, PAGE_FAULT),
+            (outside::ENTERED, 0x8100_0022, PAGE_FAULT),
+            (outside::ENTERED, 0x8100_0041, INTERRUPT),
+            (outside::ENTERED, 0x8100_0090, ENTERED_KERNEL),
+            (outside::ENTERED, 0x1000, ENTERED_KERNEL),
+        ] {
+            let key = Key {
+                number,
+                operation,
+                ..Key::default()
+            };
+            assert_eq!(place(&key, &functions), expected);
+        }
     }
 }

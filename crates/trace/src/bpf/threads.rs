@@ -1,4 +1,4 @@
-//! What threads did, as the profile has it: the time of each, what it waited for, the call that it is in, and requests.
+//! Threads in the profile: the time of each, what it waited for, the call that it is in, and requests.
 
 use super::decode::{self, Decoder};
 use super::details;
@@ -12,17 +12,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use sys::bpf::layout::{ACCEPTED, wait, waker};
-use sys::bpf::{Key, Live, Name, PolledKey, RingKey, RingSum, StackKey, WaitKey};
+use sys::bpf::{Key, Live, Name, PolledKey, StackKey, WaitKey};
 use sys::proc_stat;
 use sys::usage::Used;
 
-/// A futex has the thread that holds the lock behind the word that it waits for: `__owner` of glibc's pthread_mutex_t.
+/// The offset of the thread that holds a lock from the futex's word: `__owner` of glibc's pthread_mutex_t.
 const OWNER_OFFSET: u64 = 8;
 /// Bits of a futex's word with the thread that holds it: FUTEX_TID_MASK.
 const OWNER_BITS: u32 = 0x3fff_ffff;
 /// FUTEX_WAITERS: the word has the thread in it.
 const HAS_OWNER: u32 = 0x8000_0000;
 
+/// Fills in waits, threads and requests; reads the memory of processes that wait for a lock.
 pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profile) {
     into.waits = waits(decoder, mounts, named);
     into.threads = threads(decoder, mounts, named);
@@ -30,6 +31,7 @@ pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profil
     into.rings = rings(decoder);
 }
 
+/// A thread's time by its state.
 pub fn time(used: &Used) -> ThreadTime {
     ThreadTime {
         ran_ns: used.ran_ns,
@@ -39,12 +41,12 @@ pub fn time(used: &Used) -> ThreadTime {
 }
 
 fn waits(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<WaitCount> {
-    let ended = decoder.raw.waits.iter().map(|(of, counted)| WaitCount {
-        function: function_at(named, &of.key, of.site),
+    let ended = decoder.raw.waits.iter().map(|(key, counted)| WaitCount {
+        function: function_at(named, &key.key, key.site),
         calls: counted.calls,
         blocked_ns: counted.blocked,
         stalled_ns: Some(counted.stalled),
-        ..row(decoder, mounts, of)
+        ..row(decoder, mounts, key)
     });
     let mut rows: Vec<WaitCount> = ended.chain(open_waits(decoder, mounts, named)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.blocked_ns));
@@ -64,7 +66,7 @@ fn function_at(named: &Named, key: &Key, site: u64) -> Option<String> {
 
 fn row(decoder: &Decoder, mounts: &Mounts, key: &WaitKey) -> WaitCount {
     let names = &decoder.raw.names;
-    let has = |bit| key.key.value & bit > 0;
+    let bits = key.key.value;
     let (object, waker) = (names.get(&key.object), names.get(&key.waker));
     WaitCount {
         process: decoder.process(&key.key),
@@ -75,14 +77,14 @@ fn row(decoder: &Decoder, mounts: &Mounts, key: &WaitKey) -> WaitCount {
         peer: object.and_then(peer),
         by: waker.map(waker_name),
         waker: waker.map(|name| waker_of(name.device)),
-        lock: has(wait::LOCK),
-        asked: has(wait::ASKED),
-        timeout: has(wait::TIMEOUT),
+        lock: bits & wait::LOCK > 0,
+        asked: bits & wait::ASKED > 0,
+        timeout: bits & wait::TIMEOUT > 0,
         ..WaitCount::default()
     }
 }
 
-/// Of calls that have not returned.
+/// The waits of calls that have not returned.
 fn open_waits<'a>(
     decoder: &'a Decoder,
     mounts: &'a Mounts,
@@ -140,61 +142,67 @@ fn waker_of(code: u32) -> Waker {
     }
 }
 
-/// Of those that ended by a signal, `open` is the call that it interrupted.
+/// All threads that run, and some that ended: if that was by a signal, `open` is the call that it interrupted.
 fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
     let (live, ended) = (&decoder.raw.live, &decoder.raw.ended);
     let numbers: Vec<u32> = live.iter().chain(ended).map(|live| live.pid).collect();
-    let thread = |live: &Live, ended: bool| Thread {
-        ended,
-        process: decoder.process(&live.key),
-        pid: live.process,
-        tid: live.pid,
-        name: details::text(&live.name).into_owned(),
-        time: time(&live.used),
-        open: if live.inside > 0 {
-            let waits = row(decoder, mounts, &open_key(live));
-            let holder = if waits.lock {
-                holder(live, ended)
+    let live = live.iter().map(|live| (live, false));
+    live.chain(ended.iter().map(|live| (live, true)))
+        .map(|(live, ended)| Thread {
+            ended,
+            process: decoder.process(&live.key),
+            pid: live.process,
+            tid: live.pid,
+            name: details::text(&live.name).into_owned(),
+            time: time(&live.used),
+            open: if live.inside > 0 {
+                let waits = row(decoder, mounts, &open_key(live));
+                let holder = if waits.lock {
+                    holder(live, ended)
+                } else {
+                    None
+                };
+                Some(OpenCall {
+                    call: waits.call,
+                    before: live.inside > 1,
+                    elapsed_ns: live.elapsed,
+                    on: waits.on,
+                    lock: waits.lock,
+                    holder: holder.filter(|holder| numbers.contains(holder)),
+                    function: match named.open.get(&live.pid) {
+                        Some(function) => Some(function.to_string()),
+                        None => function_at(named, &live.key, live.site),
+                    },
+                })
             } else {
                 None
-            };
-            Some(OpenCall {
-                call: waits.call,
-                before: live.inside > 1,
-                elapsed_ns: live.elapsed,
-                on: waits.on,
-                lock: waits.lock,
-                holder: holder.filter(|holder| numbers.contains(holder)),
-                function: match named.open.get(&live.pid) {
-                    Some(function) => Some(function.to_string()),
-                    None => function_at(named, &live.key, live.site),
-                },
-            })
-        } else {
-            None
-        },
-    };
-    let live = live.iter().map(|live| thread(live, false));
-    live.chain(ended.iter().map(|live| thread(live, true)))
+            },
+        })
         .collect()
 }
 
-/// The thread that a lock has in its memory, where it has one.
+/// The thread that holds a lock, by the lock's memory; `None` if that is not readable or has none. The programs have copied the
+/// memory of a thread that ended.
 fn holder(live: &Live, ended: bool) -> Option<u32> {
-    let [own, behind] = if ended {
+    let [word, behind] = if ended {
         [live.lock as u32, (live.lock >> 32) as u32]
     } else {
         let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
-        let word = |at: u64| {
-            let mut bytes = [0; 4];
-            memory.read_exact_at(&mut bytes, at).ok()?;
-            Some(u32::from_ne_bytes(bytes))
-        };
-        let behind = word(live.argument.checked_add(OWNER_OFFSET)?);
-        [word(live.argument)?, behind.unwrap_or(0)]
+        let behind = word_at(&memory, live.argument.checked_add(OWNER_OFFSET)?);
+        [word_at(&memory, live.argument)?, behind.unwrap_or(0)]
     };
-    let is_in_word = own & HAS_OWNER > 0;
-    Some(if is_in_word { own & OWNER_BITS } else { behind })
+    let is_in_word = word & HAS_OWNER > 0;
+    Some(if is_in_word {
+        word & OWNER_BITS
+    } else {
+        behind
+    })
+}
+
+fn word_at(memory: &fs::File, address: u64) -> Option<u32> {
+    let mut bytes = [0; 4];
+    memory.read_exact_at(&mut bytes, address).ok()?;
+    Some(u32::from_ne_bytes(bytes))
 }
 
 fn process(decoder: &Decoder, group: u32) -> String {
@@ -231,25 +239,27 @@ fn requests(decoder: &Decoder, mounts: &Mounts) -> Vec<Requests> {
         .collect()
 }
 
-/// The most first.
+/// Requests of io_uring by process, operation and way, the most first.
 fn rings(decoder: &Decoder) -> Vec<RingCount> {
-    let row = |(of, sum): &(RingKey, RingSum)| RingCount {
-        process: process(decoder, of.group),
-        operation: ring_operation(of.opcode),
-        way: match of.way {
-            0 => RingWay::Inline,
-            1 => RingWay::Later,
-            _ => RingWay::Worker,
-        },
-        requests: sum.requests,
-        elapsed_ns: sum.elapsed,
-    };
-    let mut rows: Vec<RingCount> = decoder.raw.rings.iter().map(row).collect();
+    let rings = decoder.raw.rings.iter();
+    let mut rows: Vec<RingCount> = rings
+        .map(|(key, sum)| RingCount {
+            process: process(decoder, key.group),
+            operation: ring_operation(key.opcode),
+            way: match key.way {
+                0 => RingWay::Inline,
+                1 => RingWay::Later,
+                _ => RingWay::Worker,
+            },
+            requests: sum.requests,
+            elapsed_ns: sum.elapsed,
+        })
+        .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.requests));
     rows
 }
 
-/// The descriptors that are in the epoll sets of a process: those that are added later, the programs see.
+/// The descriptors that are in the epoll sets of a process now; the programs see those that are added later.
 pub fn polled(process: u32) -> Vec<(PolledKey, u64)> {
     let entries = fs::read_dir(format!("/proc/{process}/fd"));
     let sets = entries.into_iter().flatten().filter_map(|entry| {

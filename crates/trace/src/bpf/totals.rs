@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use sys::bpf::Raw;
 use sys::usage::Used;
 
-/// Fills in `usage` and the times of the groups, which are in the order of `decode::numbers`. `peak_rss_kib` is that of processes
-/// that still run.
+/// Fills in `usage` and the times of the groups, which are in the order of `decode::numbers`. `peak_rss_kib` is the peak memory of
+/// processes that still run.
 pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
     let used = by_group(raw);
     for (group, number) in into.groups.iter_mut().zip(decode::numbers(raw)) {
@@ -31,6 +31,7 @@ fn by_group(raw: &Raw) -> BTreeMap<u32, Used> {
     sums
 }
 
+/// The usage of tasks that ended, and of those that still run, by number of group.
 pub fn used(raw: &Raw) -> impl Iterator<Item = (u32, Used)> {
     let live = raw.live.iter().map(|task| (task.key.group, task.used));
     raw.usage.iter().copied().chain(live)
@@ -55,7 +56,7 @@ fn totals(raw: &Raw, peak_rss_kib: u64, used: &BTreeMap<u32, Used>) -> Usage {
     }
 }
 
-/// What the programs added up until the last change, and the state since then.
+/// How many tasks were on CPUs: the programs' sums until the last change, and the state since then.
 fn concurrency(raw: &Raw) -> Option<Concurrency> {
     let globals = &raw.globals;
     let last = globals.on_cpu.iter().rposition(|ns| *ns > 0)?;
@@ -78,6 +79,7 @@ fn concurrency(raw: &Raw) -> Option<Concurrency> {
 }
 
 fn split(used: &Used) -> Option<(u64, u64)> {
+    // In 128 bits: nanoseconds of some days times nanoseconds of some days.
     let ticks = used.user_ns.checked_add(used.system_ns)?;
     let system = u128::from(used.ran_ns) * u128::from(used.system_ns);
     let system = u64::try_from(system.checked_div(ticks.into())?).ok()?;

@@ -1,18 +1,18 @@
 //! Which waits a call can end, and by which calls its own waits end. Pure.
 
-use super::names::of_each_number;
+use super::names::by_number;
 use model::{Drives, drives};
 use sys::bpf::WaitsOf;
 
 const FUTEX: u8 = 1;
-/// Of a parent for its child.
+/// Waits of a parent for its child.
 const CHILD: u8 = 2;
-/// For bytes, or for somebody at the other end.
+/// Waits for bytes, or for somebody at the other end.
 const DATA: u8 = 4;
-/// For a lock, a message or a signal.
+/// Waits for a lock, a message or a signal.
 const QUEUE: u8 = 8;
 
-/// Calls, what they can end, and what ends their waits, besides bytes moved through descriptors.
+/// Calls, the waits that they can end, and the kinds of their own waits, besides those for bytes moved through descriptors.
 const TABLE: &[(&str, u8, u8)] = &[
     ("exit exit_group", FUTEX | CHILD | DATA | QUEUE, 0),
     ("execve execveat", FUTEX | CHILD | DATA, 0),
@@ -42,9 +42,9 @@ const TABLE: &[(&str, u8, u8)] = &[
     ),
 ];
 
-/// What ends a call's waits is in the upper half.
+/// The waits that each call can end, and in the upper half of each byte the kinds of its own waits.
 pub fn waits_of() -> Box<WaitsOf> {
-    Box::new(of_each_number(waits))
+    Box::new(by_number(waits))
 }
 
 fn waits(name: &str) -> u8 {

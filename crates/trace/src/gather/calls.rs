@@ -1,4 +1,4 @@
-//! What calls do with paths, directories and sockets, by their arguments.
+//! The effects of calls on paths, directories and sockets, by their arguments.
 
 use crate::stacks::image;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use sys::open;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Deed {
-    /// Relative to the directory at `at` or the working one.
+    /// A path relative to the directory at `at` or the working directory.
     Path {
         at: Option<u8>,
         argument: u8,
@@ -33,11 +33,11 @@ pub enum Deed {
 pub enum Use {
     Asks,
     Executes,
-    /// May create, write, replace or remove it.
+    /// May create, write, replace or remove the file.
     Changes,
 }
 
-/// Positions of the directory that a path is relative to, if there is one, and of the path.
+/// The positions of the directory that a path is relative to, if there is one, and of the path.
 type Place = (Option<u8>, u8);
 
 const FIRST: Place = (None, 0);
@@ -74,13 +74,14 @@ const TABLE: &[(Use, Place, &str)] = &[
     (Use::Asks, AT, "linkat"),
 ];
 
+/// What a call does with files and sockets; empty for calls that neither name nor list any.
 pub fn deeds(name: &str, arguments: &[u64; 6]) -> Vec<Deed> {
     let descriptor = arguments[0] as i32;
     let (address, length) = (arguments[1], arguments[2] as usize);
     let one = match name {
         "open" => opens(FIRST, arguments[1]),
         "openat" => opens(AT, arguments[2]),
-        // Its flags are in memory. What is taken for changed is restored, which does no harm.
+        // Its flags are in memory. To take a file for changed does no harm: its copy is the same.
         "openat2" => opens(AT, libc::O_RDWR as u64),
         "getdents" | "getdents64" => Deed::Lists { descriptor },
         "connect" => Deed::Connects { address, length },
@@ -121,9 +122,9 @@ pub enum Peer {
     Network(SocketAddr),
 }
 
+/// The peer in a sockaddr; `None` for families other than local and IP ones.
 pub fn peer(address: &[u8]) -> Option<Peer> {
     let family = u16::from_ne_bytes(address.get(..2)?.try_into().ok()?);
-    let port = || Some(u16::from_be_bytes(address.get(2..4)?.try_into().ok()?));
     let ip: IpAddr = match i32::from(family) {
         libc::AF_UNIX => {
             let name = address
@@ -136,7 +137,8 @@ pub fn peer(address: &[u8]) -> Option<Peer> {
         libc::AF_INET6 => IpAddr::from(<[u8; 16]>::try_from(address.get(8..24)?).ok()?),
         _ => return None,
     };
-    let peer = SocketAddr::new(ip, port()?);
+    let port = u16::from_be_bytes(address.get(2..4)?.try_into().ok()?);
+    let peer = SocketAddr::new(ip, port);
     Some(if ip.is_loopback() {
         Peer::Loopback(peer)
     } else {
@@ -156,6 +158,7 @@ const COMMON_DEVICES: [&str; 8] = [
 ];
 const COMMON_PLACES: [&str; 5] = ["/dev/shm", "/dev/pts", "/dev/fd", "/dev/std", "/dev/mqueue"];
 
+/// Whether a device is one that a guest may lack.
 pub fn is_rare_device(path: &Path) -> bool {
     let text = path.to_string_lossy();
     path.starts_with("/dev")
@@ -195,24 +198,24 @@ mod tests {
             Deed::Path { at, argument, use_ }
         }
 
-        fn found(name: &str, flags: i32) -> Vec<Deed> {
+        fn of_call(name: &str, flags: i32) -> Vec<Deed> {
             deeds(name, &[7, 0, flags as u64, 0, 0, 0])
         }
 
         let (asks, changes) = (path(Some(0), 1, Use::Asks), path(Some(0), 1, Use::Changes));
-        assert_eq!(found("openat", libc::O_RDONLY), [asks]);
-        assert_eq!(found("openat", libc::O_CREAT | libc::O_WRONLY), [changes]);
+        assert_eq!(of_call("openat", libc::O_RDONLY), [asks]);
+        assert_eq!(of_call("openat", libc::O_CREAT | libc::O_WRONLY), [changes]);
         let both = [changes, path(Some(2), 3, Use::Changes)];
-        assert_eq!(found("renameat2", 0), both);
+        assert_eq!(of_call("renameat2", 0), both);
         let both = [path(None, 1, Use::Changes), path(None, 0, Use::Asks)];
-        assert_eq!(found("link", 0), both);
-        assert_eq!(found("getdents64", 0), [Deed::Lists { descriptor: 7 }]);
-        assert_eq!(found("read", 0), []);
+        assert_eq!(of_call("link", 0), both);
+        assert_eq!(of_call("getdents64", 0), [Deed::Lists { descriptor: 7 }]);
+        assert_eq!(of_call("read", 0), []);
     }
 
     #[test]
     fn peers_are_distinguished_by_their_addresses() {
-        fn of(family: i32, rest: &[u8]) -> Option<Peer> {
+        fn with_family(family: i32, rest: &[u8]) -> Option<Peer> {
             peer(&[&(family as u16).to_ne_bytes(), rest].concat())
         }
 
@@ -220,17 +223,20 @@ mod tests {
             Some(Peer::Local(name.to_string()))
         }
 
-        let x11 = of(libc::AF_UNIX, b"/tmp/.X11-unix/X0\0zz");
+        let x11 = with_family(libc::AF_UNIX, b"/tmp/.X11-unix/X0\0zz");
         assert_eq!(x11, local("/tmp/.X11-unix/X0"));
-        assert_eq!(of(libc::AF_UNIX, b"\0dbus"), local("dbus"));
+        assert_eq!(with_family(libc::AF_UNIX, b"\0dbus"), local("dbus"));
         let network = "192.0.2.1:443".parse().map(Peer::Network).ok();
-        assert_eq!(of(libc::AF_INET, &[1, 187, 192, 0, 2, 1, 0, 0]), network);
-        let own = [&[0, 80, 0, 0, 0, 0][..], &[0; 15], &[1]].concat();
+        assert_eq!(
+            with_family(libc::AF_INET, &[1, 187, 192, 0, 2, 1, 0, 0]),
+            network
+        );
+        let ipv6 = [&[0, 80, 0, 0, 0, 0][..], &[0; 15], &[1]].concat();
         let loopback = "[::1]:80".parse().map(Peer::Loopback).ok();
-        assert_eq!(of(libc::AF_INET6, &own), loopback);
+        assert_eq!(with_family(libc::AF_INET6, &ipv6), loopback);
         assert!(
-            of(libc::AF_INET, &[1])
-                .or(of(libc::AF_NETLINK, &[0; 9]))
+            with_family(libc::AF_INET, &[1])
+                .or(with_family(libc::AF_NETLINK, &[0; 9]))
                 .is_none()
         );
         assert_eq!(peer(&[]), None);

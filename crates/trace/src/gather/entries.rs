@@ -1,4 +1,4 @@
-//! What lies at the paths that a command used, as it was when each was first used, with all that is passed on the way to them.
+//! The files at the paths that a command used, as each was when it was first used, with all that is passed on the way to them.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use std::collections::{BTreeMap, HashMap};
@@ -23,7 +23,7 @@ pub struct Entry {
     pub kind: Kind,
     pub mode: u32,
     pub owner: (u32, u32),
-    /// Since 1970-01-01 UTC.
+    /// Seconds since 1970-01-01 UTC.
     pub modified_s: i64,
     pub size: u64,
     pub changed: bool,
@@ -32,7 +32,7 @@ pub struct Entry {
     pub kept: Option<PathBuf>,
 }
 
-/// By path, without symbolic links on the way.
+/// Files by path, without symbolic links on the way.
 pub struct Entries {
     all: BTreeMap<PathBuf, Entry>,
     known: HashMap<PathBuf, Option<PathBuf>>,
@@ -42,9 +42,9 @@ pub struct Entries {
     failure: Option<anyhow::Error>,
 }
 
-/// On one path, as in the kernel.
+/// The largest number of links on one path, as in the kernel.
 const MOST_LINKS: u32 = 40;
-/// The guest has its own files there.
+/// Directories in which the guest has files of its own.
 const SPECIAL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 impl Entries {
@@ -61,19 +61,22 @@ impl Entries {
         }
     }
 
-    /// A directory precedes what is in it.
+    /// All entries; a directory precedes the files in it.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &Entry)> {
         self.all.iter().map(|(path, entry)| (path.as_path(), entry))
     }
 
+    /// The entry at a path, which must be free of links.
     pub fn get(&self, path: &Path) -> Option<&Entry> {
         self.all.get(path)
     }
 
+    /// Whether a guest has files of its own at that path.
     pub fn is_special(&self, path: &Path) -> bool {
         SPECIAL.iter().any(|special| path.starts_with(special))
     }
 
+    /// The bytes of all files that were used.
     pub fn size(&self) -> u64 {
         self.files().map(|(_, entry)| entry.size).sum()
     }
@@ -83,16 +86,20 @@ impl Entries {
             .filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed)
     }
 
+    /// Fails if a copy is missing.
+    ///
     /// # Errors
     /// Why a file that the command changed could not be copied before.
     pub fn check(&mut self) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
+    /// Notes that a path was looked up, opened or executed.
     pub fn used(&mut self, path: &Path) {
         self.lead(path);
     }
 
+    /// Notes that the file at a path is about to be changed, and copies it first.
     pub fn changed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let number = self.all.len();
@@ -119,6 +126,7 @@ impl Entries {
         }
     }
 
+    /// Notes the names in a directory that is about to be listed.
     pub fn listed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let Ok(names) = fs::read_dir(&place) else {
@@ -135,7 +143,7 @@ impl Entries {
         }
     }
 
-    /// Where a path leads to, with all that is passed; `None` into special places.
+    /// The path without links that a path leads to; notes all that is passed. `None` if it leads to a special place.
     fn lead(&mut self, path: &Path) -> Option<PathBuf> {
         if let Some(known) = self.known.get(path) {
             return known.clone();
@@ -152,7 +160,7 @@ impl Entries {
                 self.known.insert(path.to_path_buf(), None);
                 return None;
             }
-            let kind = self.at(&place);
+            let kind = self.kind_of(&place);
             if let Kind::Link(target) = kind
                 && links < MOST_LINKS
             {
@@ -168,7 +176,7 @@ impl Entries {
         Some(place)
     }
 
-    fn at(&mut self, place: &Path) -> Kind {
+    fn kind_of(&mut self, place: &Path) -> Kind {
         let entry = self
             .all
             .entry(place.to_path_buf())
@@ -226,6 +234,7 @@ fn copied(from: &Path, to: &Path) -> Result<()> {
         })
 }
 
+/// Fails if the files have more than `most` bytes; the error names the three largest.
 pub fn check_size(entries: &Entries, most: u64) -> Result<()> {
     let size = entries.size();
     let mut files: Vec<_> = entries.files().collect();
@@ -264,12 +273,12 @@ mod tests {
         entries.used(&here.join("way/./../deep/file"));
         entries.used(&here.join("loop/x"));
         entries.listed(&here.join("real"));
-        let at = |path: &str| entries.get(&here.join(path)).unwrap();
-        assert_eq!(at("way").kind, Kind::Link("real/deep".into()));
-        assert_eq!(at("real/deep/file").kind, Kind::File);
-        assert!(at("real/other").only_listed);
+        let [way, file, other] = ["way", "real/deep/file", "real/other"]
+            .map(|path| entries.get(&here.join(path)).unwrap());
+        assert_eq!(way.kind, Kind::Link("real/deep".into()));
+        assert!(file.kind == Kind::File && other.only_listed);
         assert_eq!(entries.size(), 7);
-        // Changed once: the copy is of what was there first.
+        // Changed twice: the copy is of the first content.
         entries.changed(&here.join("way/file"));
         fs::write(here.join("real/deep/file"), "after").unwrap();
         entries.changed(&here.join("way/file"));

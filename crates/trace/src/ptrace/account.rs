@@ -14,33 +14,35 @@ pub struct Ended {
     pub parent: Option<i32>,
     /// CPU time of the process alone, if known.
     pub cpu_ns: Option<u64>,
-    /// With the children that it waited for.
+    /// Usage with the children that it waited for.
     pub used: Used,
     pub peak_rss_kib: u64,
 }
 
 #[derive(Default)]
 pub struct TreeAccount {
-    /// By running process: what its children had used when they ended.
+    /// The usage of a running process's children, when they ended.
     running: HashMap<i32, Used>,
-    /// What the root used, and what nobody waited for.
+    /// The usage of the root, and of processes that nobody waited for.
     total: Used,
     peak_rss_kib: u64,
     root_ended: bool,
 }
 
-/// The kernel rounds to microseconds.
+/// Less may be missing because of rounding: the kernel rounds to microseconds.
 const ROUNDING_NS: u64 = 100_000;
 
 impl TreeAccount {
+    /// Begins to account for a process.
     pub fn started(&mut self, pid: i32) {
         self.running.entry(pid).or_default();
     }
 
+    /// Adds a process that has ended to its parent, or to the total if the parent is not traced or has ended.
     pub fn ended(&mut self, ended: &Ended) {
         let children = self.running.remove(&ended.pid).unwrap_or_default();
-        if let Some(own) = ended.cpu_ns {
-            let waited = ended.used.cpu_ns().saturating_sub(own);
+        if let Some(alone_ns) = ended.cpu_ns {
+            let waited = ended.used.cpu_ns().saturating_sub(alone_ns);
             let missing = children.cpu_ns().saturating_sub(waited);
             if missing > ROUNDING_NS {
                 self.total
@@ -55,7 +57,7 @@ impl TreeAccount {
         siblings.unwrap_or(&mut self.total).add(&ended.used, 1.0);
     }
 
-    /// Unknown until the root has ended.
+    /// The tree's usage; unknown until the root has ended.
     pub fn usage(&self) -> Usage {
         if self.root_ended {
             Usage {

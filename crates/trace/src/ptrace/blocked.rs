@@ -1,8 +1,8 @@
-//! How long a call was blocked, by what the scheduler says of its thread at the two stops of the call. Pure.
+//! How long a call was blocked, by the scheduler's statistics of its thread at the two stops of the call. Pure.
 //!
 //! Everything else about the time of a call under ptrace is the tracer's doing. The thread's CPU time between the stops is
 //! that of the call and of the greater part of two stops: alone a microsecond or two, with several busy tracees many times that,
-//! and no calibration knows how many. Rejected: subtracting what a null call took before the workload began, which left 4.5 s on the
+//! and no calibration knows how many. Rejected: subtracting the time of a null call from before the workload, which left 4.5 s on the
 //! CPU for calls that take 0.06 s.
 //!
 //! Blocked time is what remains of the elapsed time without CPU time, waiting for a CPU, and waiting for the tracer. It is
@@ -13,14 +13,14 @@ use sys::clock::ThreadTime;
 
 #[derive(Clone, Copy)]
 pub struct Stop {
-    /// At an entry, when it was resumed. At an end, the last moment at which the tracer knows that it had not stopped yet: later ones
-    /// may be waiting for the tracer.
+    /// At an entry, when the thread was resumed. At an end, the last moment at which the tracer knows that it had not stopped yet: after
+    /// that it may have been waiting for the tracer.
     pub at: Instant,
     pub time: ThreadTime,
     pub stops: u64,
 }
 
-/// Without waiting for a CPU.
+/// Nanoseconds between two stops in which the thread was neither on a CPU nor waiting for one.
 pub fn off_cpu_ns(entry: &Stop, end: &Stop) -> u64 {
     let elapsed =
         u64::try_from(end.at.saturating_duration_since(entry.at).as_nanos()).unwrap_or(u64::MAX);
@@ -41,12 +41,8 @@ mod tests {
 
     #[test]
     fn what_is_neither_on_a_cpu_nor_waiting_for_one_is_off_it() {
-        fn of(entry: Stop, end: Stop) -> (u64, bool) {
-            (off_cpu_ns(&entry, &end), has_paused(&entry, &end))
-        }
-
         let begun = Instant::now();
-        let stop = |us, cpu_us: u64, waiting_us: u64, turns, stops| Stop {
+        let stop = |[us, cpu_us, waiting_us, turns, stops]: [u64; 5]| Stop {
             at: begun + Duration::from_micros(us),
             time: ThreadTime {
                 cpu_ns: cpu_us * 1000,
@@ -55,12 +51,20 @@ mod tests {
             },
             stops,
         };
-        let entry = stop(100, 100, 50, 7, 3);
-        assert_eq!(of(entry, stop(1100, 104, 250, 9, 4)), (796_000, true));
-        assert_eq!(of(entry, stop(110, 104, 50, 8, 4)), (6000, false));
-        // Before its entry the tracer last had nothing to do: it may have stopped at once.
-        assert_eq!(of(entry, stop(50, 100, 50, 9, 4)), (0, true));
-        // More CPU time than time passed, as far as the tracer knows.
-        assert_eq!(of(entry, stop(105, 109, 50, 9, 4)), (0, true));
+        let entry = stop([100, 100, 50, 7, 3]);
+        for (end, off_ns, paused) in [
+            ([1100, 104, 250, 9, 4], 796_000, true),
+            ([110, 104, 50, 8, 4], 6000, false),
+            // Before its entry the tracer last had nothing to do: it may have stopped at once.
+            ([50, 100, 50, 9, 4], 0, true),
+            // More CPU time than time passed, as far as the tracer knows.
+            ([105, 109, 50, 9, 4], 0, true),
+        ] {
+            let end = stop(end);
+            assert_eq!(
+                (off_cpu_ns(&entry, &end), has_paused(&entry, &end)),
+                (off_ns, paused)
+            );
+        }
     }
 }

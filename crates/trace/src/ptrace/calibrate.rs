@@ -12,10 +12,14 @@ use sys::null_call::null_call_ns;
 const CALLS: u32 = 410;
 const BLOCKS: usize = 12;
 const COLD: usize = 50;
-/// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it is not blocking. If that
-/// is far from the median, the machine was busy just then.
+/// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it does not count as blocked. If the
+/// quantile is far from the median, the machine was busy just then.
 const MOST: f64 = 0.9;
 
+/// Traces a child that makes null calls, and compares them with untraced ones of this process.
+///
+/// # Errors
+/// ptrace is refused, or shows no system calls, as in some sandboxes.
 pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
     let untraced_ns = null_call_ns();
     let held = hold_null_calls(CALLS).context("cannot start a process")?;
@@ -37,26 +41,24 @@ pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
 
 fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let warm = raw.get(COLD..).unwrap_or_default();
-    let added = |block: &[NullCall]| {
-        quantile(
-            block
-                .windows(2)
-                .map(|pair| pair[1].at.duration_since(pair[0].at).as_nanos() as u64),
-            0.5,
-        ) as f64
-            - untraced_ns
-    };
     let blocks = warm.chunks_exact((warm.len() / BLOCKS).max(2));
+    let added = blocks.map(|block| {
+        let between = block
+            .windows(2)
+            .map(|pair| pair[1].at.duration_since(pair[0].at).as_nanos() as u64);
+        quantile(between, 0.5) as f64 - untraced_ns
+    });
     let cpu = warm
         .windows(2)
         .filter_map(|pair| Some(pair[1].cpu_ns?[0].saturating_sub(pair[0].cpu_ns?[0])));
     let cpu_ns = Some(quantile(cpu, 0.5) as f64).filter(|ns| *ns > 0.0);
     let within = warm.iter().filter_map(|raw| Some(raw.cpu_ns?[1]));
     let within_cpu_ns = Some(quantile(within, 0.5)).filter(|ns| *ns > 0);
-    let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
+    let [most, median] =
+        [MOST, 0.5].map(|share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share));
     Calibration {
-        off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4),
-        added: Overhead::from_differences(blocks.map(added).collect()),
+        off_cpu_ns: most.min(median * 4),
+        added: Overhead::from_differences(added.collect()),
         added_cpu_ns: cpu_ns.map(|ns| (ns - untraced_ns).max(0.0)),
         within_cpu_ns,
     }
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_load_is_no_overhead() {
+    fn a_burst_of_load_is_not_overhead() {
         fn off(n: u64) -> u64 {
             if n.is_multiple_of(5) { 1_000_000 } else { 1000 }
         }

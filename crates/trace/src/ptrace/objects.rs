@@ -1,4 +1,4 @@
-//! Calls by path. A relative path is joined to the directory that it is relative to, as /proc names that.
+//! Calls by path. A relative path is joined to the name in /proc of the directory that it is relative to.
 
 use super::tally::Outcome;
 use model::syscall_names::{bare_name, errno};
@@ -6,14 +6,14 @@ use model::{CallCount, ObjectCount, ObjectKind, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::read_link;
 
-/// As many as the eBPF programs have room for; calls on further paths are dropped.
+/// The largest number of paths, as in the eBPF programs' map; calls on further paths are dropped.
 const MOST_PATHS: usize = 65_536;
 
 #[derive(Default)]
 pub struct Objects {
     paths: Vec<Path>,
     numbers: HashMap<Path, usize>,
-    /// By the numbers of process name, call and path.
+    /// Counts by the numbers of process name, call and path.
     counts: HashMap<(usize, usize, usize), CallCount>,
     directories: HashMap<(i32, i32), Option<String>>,
     dropped: u64,
@@ -54,21 +54,24 @@ impl Objects {
     }
 
     fn directory(&mut self, (process, tid): (i32, i32), descriptor: i32) -> Option<String> {
-        let link = || match descriptor {
-            libc::AT_FDCWD => read_link(format!("/proc/{tid}/cwd")),
-            _ => read_link(format!("/proc/{tid}/fd/{descriptor}")),
-        };
         let known = self.directories.entry((process, descriptor));
         known
-            .or_insert_with(|| Some(link().ok()?.to_string_lossy().into_owned()))
+            .or_insert_with(|| {
+                let link = match descriptor {
+                    libc::AT_FDCWD => format!("/proc/{tid}/cwd"),
+                    _ => format!("/proc/{tid}/fd/{descriptor}"),
+                };
+                Some(read_link(link).ok()?.to_string_lossy().into_owned())
+            })
             .clone()
     }
 
-    /// A call may have changed which directories descriptors lead to, or the working directory.
+    /// Forgets directories, because a call may have changed which ones descriptors lead to, or the working directory.
     pub fn forget_directories(&mut self) {
         self.directories.clear();
     }
 
+    /// Counts a call by the numbers of process name, call and path.
     pub fn add(&mut self, (process, call, path): (usize, usize, usize), outcome: Outcome) {
         let sum = self.counts.entry((process, call, path)).or_default();
         sum.calls += 1;
@@ -77,7 +80,7 @@ impl Objects {
         }
     }
 
-    /// With the names of processes and calls by their numbers.
+    /// Fills in the rows by path; `process` and `call` return names by number.
     pub fn fill<'a>(
         &self,
         process: impl Fn(usize) -> &'a str,
@@ -89,17 +92,19 @@ impl Objects {
             let sum = sums.entry((*path, process(*node), call(*number)));
             sum.or_default().add(count);
         }
-        let row = |((path, process, call), count): ((usize, &str, &str), CallCount)| ObjectCount {
-            kind: ObjectKind::Path,
-            name: self.paths[path].joined(),
-            process: process.to_string(),
-            directory: self.paths[path].directory.clone(),
-            count: CallCount {
-                call: call.to_string(),
-                ..count
-            },
-        };
-        into.objects = sums.into_iter().map(row).collect();
+        let rows = sums
+            .into_iter()
+            .map(|((path, process, call), count)| ObjectCount {
+                kind: ObjectKind::Path,
+                name: self.paths[path].joined(),
+                process: process.to_string(),
+                directory: self.paths[path].directory.clone(),
+                count: CallCount {
+                    call: call.to_string(),
+                    ..count
+                },
+            });
+        into.objects = rows.collect();
         into.objects
             .sort_by(|a, b| (b.count.calls, &a.name).cmp(&(a.count.calls, &b.name)));
         into.objects_dropped = Some(self.dropped);
@@ -133,15 +138,16 @@ mod tests {
     #[test]
     fn a_relative_path_is_joined_to_its_directory() {
         let mut objects = Objects::default();
-        let own = std::process::id().cast_signed();
+        let pid = std::process::id().cast_signed();
         let arguments = [libc::AT_FDCWD as u64, 0, 0, 0, 0, 0];
-        let mut number = |name: &str, text: &str, position| {
-            let path = objects.path((own, own), name, text.as_bytes(), (&arguments, position));
+        for (name, text, position) in [
+            ("openat", "a", 1),
+            ("stat", "a", 0),
+            ("inotify_add_watch", "/b", 1),
+        ] {
+            let path = objects.path((pid, pid), name, text.as_bytes(), (&arguments, position));
             objects.add((0, 0, path.unwrap()), Outcome::Failed(libc::ENOENT));
-        };
-        number("openat", "a", 1);
-        number("stat", "a", 0);
-        number("inotify_add_watch", "/b", 1);
+        }
         let mut profile = Profile::default();
         objects.fill(|_| "p", |_| "stat", &mut profile);
         let here = std::env::current_dir().unwrap().display().to_string();

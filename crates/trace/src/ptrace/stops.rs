@@ -23,9 +23,10 @@ use sys::status::Status;
 use sys::syscall_stop::Call;
 use sys::wake::Waker;
 
+/// The time that a command has to end after its tracing was stopped.
 const DRAINING: Duration = Duration::from_millis(500);
 
-/// Shorter waits are not worth a look at /proc.
+/// The shortest wait that is worth a look at /proc.
 const LEAST_WAIT_NS: u64 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,7 +36,7 @@ pub struct Calibration {
     pub added: Option<Overhead>,
     /// CPU time of the stopped thread that stops add to each call.
     pub added_cpu_ns: Option<f64>,
-    /// The part of it that is between the stops of the call, with the call.
+    /// The part of that between the two stops of a call, with the call.
     pub within_cpu_ns: Option<u64>,
 }
 
@@ -62,6 +63,7 @@ pub struct PtraceTracer {
 }
 
 impl PtraceTracer {
+    /// A tracer that has not attached to anything.
     pub fn new(stops: Stops, times: bool, calibration: Calibration) -> PtraceTracer {
         PtraceTracer {
             stops,
@@ -78,7 +80,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Repeats until there is no new thread, as they may start more meanwhile.
+    /// Attaches to all threads of a process; repeats until there is no new one, as they may start more meanwhile.
     fn attach_threads(&mut self, pid: i32) -> Result<()> {
         self.tree.started(pid, None);
         loop {
@@ -130,7 +132,7 @@ impl PtraceTracer {
         }
     }
 
-    /// At a call's only stop. Calls that never return are recognised by name.
+    /// Counts a call at its only stop. Calls that never return are recognised by name.
     fn filtered(&mut self, tid: i32, call: &Call) {
         self.tree.enter(tid, call, None);
         let Some(inside) = self.tree.leave(tid) else {
@@ -147,6 +149,7 @@ impl PtraceTracer {
             "exit" | "exit_group" => Outcome::Unfinished,
             name => {
                 let installs = name == "prctl" && call.arguments[0] == libc::PR_SET_SECCOMP as u64;
+                // A filter of the command may answer calls before ours sees them.
                 if installs || name == "seccomp" {
                     self.follower.stop_at_entries();
                 }
@@ -179,18 +182,19 @@ impl PtraceTracer {
             Some((entry, end_stop(notice, time)))
         });
         let off_cpu_ns = ends.map(|(entry, end)| off_cpu_ns(&entry, &end));
-        let cpu_ns = |(entry, end): (Stop, Stop)| {
+        let cpu_ns = ends.map(|(entry, end)| {
             let total_ns = end.time.cpu_ns;
             [total_ns, total_ns.saturating_sub(entry.time.cpu_ns)]
-        };
+        });
         if let Some(raw) = &mut self.raw {
             raw.push(NullCall {
                 at: notice.at,
                 off_cpu_ns: off_cpu_ns.unwrap_or(0),
-                cpu_ns: ends.map(cpu_ns),
+                cpu_ns,
             });
         }
         let (entry, end) = ends?;
+        // A call that the thread spent on its CPU was not blocked, however long its stops took.
         let blocked_ns = if has_paused(&entry, &end) {
             off_cpu_ns?.saturating_sub(self.calibration.off_cpu_ns)
         } else {
@@ -198,7 +202,7 @@ impl PtraceTracer {
         };
         Some(Took {
             blocked_ns,
-            cpu_ns: Some(cpu_ns((entry, end))[1]),
+            cpu_ns: cpu_ns.map(|[_, within_ns]| within_ns),
         })
     }
 
@@ -219,7 +223,7 @@ impl PtraceTracer {
         }
     }
 
-    /// A command whose tracing is stopped has usually just ended.
+    /// Takes the notices until the command's end: one whose tracing is stopped has usually just ended.
     fn drain(&mut self) {
         let deadline = Instant::now() + DRAINING;
         while self.held && self.ending.is_none() && Instant::now() < deadline {
@@ -231,7 +235,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Detaches; returns how many tasks still run.
+    /// Detaches; returns how many tasks were still running.
     fn leave(&mut self) -> usize {
         for inside in self.tree.all_inside() {
             self.unfinished(&inside, None);
@@ -278,7 +282,7 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
     }
 }
 
-/// The files of a process that is protected belong to root.
+/// Why a process may not be traced. The files in /proc of a protected process belong to root.
 fn forbidden(pid: i32) -> &'static str {
     let owner = std::fs::metadata(format!("/proc/{pid}")).map(|metadata| metadata.uid());
     if owner.is_ok_and(|owner| owner != geteuid().as_raw()) {

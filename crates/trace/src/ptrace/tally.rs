@@ -11,10 +11,10 @@ use model::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Sections with longer names are not counted, as by the eBPF programs, and neither are those that are deeper within others.
+/// Sections with longer names are not counted, as in the eBPF programs, and neither are more deeply nested ones.
 const LONGEST_NAME: usize = 511;
 const DEEPEST: usize = 256;
-/// Calls that take so many times as long as a null call with its stops are timed: stops of a busy machine take several times as long.
+/// Calls that take so many times as long as a null call with its stops are timed. On a busy machine, stops take several times as long.
 const LONG: u64 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,17 +22,17 @@ pub struct Key {
     pub process: usize,
     pub call: usize,
     pub descriptor: Option<DescriptorKind>,
-    /// What else drives the cost: bytes, names, a number of descriptors.
+    /// Another quantity that drives the cost: bytes, names, a number of descriptors.
     pub measure: Option<u64>,
     /// The selector's argument, without other bits.
     pub selected: Option<u32>,
 }
 
-/// Between the stops of a call.
+/// The time between the stops of a call.
 #[derive(Clone, Copy)]
 pub struct Took {
     pub blocked_ns: u64,
-    /// With that of the stops; `None` if the call did not return.
+    /// CPU time, with that of the stops; `None` if the call did not return.
     pub cpu_ns: Option<u64>,
 }
 
@@ -57,9 +57,9 @@ pub struct Tally {
     pub calls: Vec<Known>,
     by_number: HashMap<(u32, u64, u32), usize>,
     nodes: Vec<Node>,
-    /// By the node that started it, the name, and whether it is a section.
+    /// Nodes by the node that started them, the name, and whether it is a section.
     by_name: HashMap<(Option<u32>, String, bool), usize>,
-    /// Of sections that were not open, and of those that are not counted.
+    /// Marks of sections that were not open, and of those that are not counted.
     stray_ends: u64,
     lost_begins: u64,
     sums: HashMap<Key, CallCount>,
@@ -124,14 +124,12 @@ impl Tally {
     /// Ends the innermost section that the path names around the node `from`, and returns it and what it was begun in; those within it
     /// were not ended.
     pub fn end(&mut self, from: usize, path: &[u8]) -> Option<(usize, usize)> {
-        let ends = |at: &usize| {
-            let node = &self.nodes[*at];
-            node.section
-                .as_ref()
-                .and_then(|_| sections::iterations(path, &node.name))
-        };
-        let found = self.outwards(from).find_map(|at| Some((at, ends(&at)?)));
-        let Some((at, iterations)) = found else {
+        let ended = self.outwards(from).find_map(|at| {
+            let node = &self.nodes[at];
+            node.section.as_ref()?;
+            Some((at, sections::iterations(path, &node.name)?))
+        });
+        let Some((at, iterations)) = ended else {
             self.stray_ends += 1;
             return None;
         };
@@ -141,7 +139,7 @@ impl Tally {
         Some((at, self.nodes[at].from? as usize))
     }
 
-    /// A process is started by one of the node `from`.
+    /// Counts a process that is started by one of the node `from`.
     pub fn starts(&mut self, from: usize) {
         let section = self
             .outwards(from)
@@ -161,7 +159,7 @@ impl Tally {
         })
     }
 
-    /// Of the processes that are in a node.
+    /// The name of the processes that are in a node, which may be a section.
     fn name(&self, node: usize) -> &str {
         let process = self
             .outwards(node)
@@ -169,31 +167,34 @@ impl Tally {
         &self.nodes[process.unwrap_or(node)].name
     }
 
-    /// A process that had this name leaves it.
+    /// Counts a process that had this name and leaves it.
     pub fn has_run(&mut self, process: usize) {
         self.nodes[process].processes += 1;
     }
 
-    /// A process that ended with this name was on a CPU for so long.
+    /// Adds the CPU time of a process that ended with this name.
     pub fn ran(&mut self, process: usize, cpu_ns: u64) {
         let ran_ns = self.cpu_ns.entry(process).or_default();
         *ran_ns = ran_ns.saturating_add(cpu_ns);
     }
 
+    /// Counts an execve of a process that has this name from then on.
     pub fn executed(&mut self, process: usize) {
         self.nodes[process].programs += 1;
     }
 
+    /// The number of programs that were executed.
     pub fn programs(&self) -> u64 {
         self.nodes.iter().map(|node| node.programs).sum()
     }
 
+    /// Adds minor and major page faults.
     pub fn faulted(&mut self, node: usize, faults: [u64; 2]) {
         let sums = &mut self.nodes[node].faults;
         *sums = [sums[0] + faults[0], sums[1] + faults[1]];
     }
 
-    /// Who started whom, and the sections; `running` are the nodes of processes that have not ended.
+    /// Fills in who started whom, and the sections; `running` are the nodes of processes that have not ended.
     pub fn fill_tree(&self, running: impl Iterator<Item = usize>, into: &mut Profile) {
         let mut nodes = self.nodes.clone();
         running.for_each(|process| nodes[process].processes += 1);
@@ -206,7 +207,7 @@ impl Tally {
         sections::fill(&nodes, self.counts(), marks, into);
     }
 
-    /// By node.
+    /// The counts of each class, by node.
     fn counts(&self) -> impl Iterator<Item = (u32, CallCount)> {
         self.sums.iter().map(|(key, sum)| {
             let known = &self.calls[key.call];
@@ -219,7 +220,7 @@ impl Tally {
         })
     }
 
-    /// Calls that are not much longer than their stops have no times on a CPU.
+    /// Subtracts the stops from times on a CPU; calls that are not much longer than their stops have none.
     fn without_stops(&self, count: CallCount) -> CallCount {
         let Some(within_ns) = self.within_ns else {
             return CallCount {
@@ -242,14 +243,14 @@ impl Tally {
         }
     }
 
-    /// The position in `calls` of a call through the gate of `architecture` in a program for `own`.
-    pub fn call(&mut self, architecture: u32, number: u64, own: u32) -> usize {
+    /// The position in `calls` of a call through the gate of `architecture` in a program for `native`.
+    pub fn call(&mut self, architecture: u32, number: u64, native: u32) -> usize {
         let calls = &mut self.calls;
         *self
             .by_number
-            .entry((architecture, number, own))
+            .entry((architecture, number, native))
             .or_insert_with(|| {
-                let name = syscall_names::name(architecture, number, own);
+                let name = syscall_names::name(architecture, number, native);
                 let plain = syscall_names::bare_name(&name);
                 calls.push(Known {
                     drives: drives(plain),
@@ -261,6 +262,7 @@ impl Tally {
             })
     }
 
+    /// Counts a call that has ended, or that nothing more will be heard of.
     pub fn add(&mut self, key: Key, outcome: Outcome, took: Option<Took>) {
         let known = &self.calls[key.call];
         let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
@@ -287,7 +289,7 @@ impl Tally {
         });
     }
 
-    /// `by` is the process at the other end of what the call was made `on`.
+    /// Counts a wait; `by` is the process at the other end of the object that the call was made `on`.
     pub fn waited(&mut self, key: Key, on: Option<String>, by: Option<usize>, blocked_ns: u64) {
         let (calls, ns) = self
             .waits
@@ -297,23 +299,23 @@ impl Tally {
         *ns = ns.saturating_add(blocked_ns);
     }
 
+    /// The waits by what was waited for, the longest first.
     pub fn waits(&self) -> Vec<WaitCount> {
         let mut rows: Vec<WaitCount> = self
             .waits
             .iter()
-            .map(|((process, call, descriptor, on, by), (calls, ns))| {
-                let name = |process: usize| self.name(process).to_string();
-                WaitCount {
-                    process: name(*process),
+            .map(
+                |((process, call, descriptor, on, by), (calls, ns))| WaitCount {
+                    process: self.name(*process).to_string(),
                     call: self.calls[*call].name.clone(),
                     descriptor: *descriptor,
                     on: on.clone(),
-                    by: by.map(name),
+                    by: by.map(|process| self.name(process).to_string()),
                     calls: *calls,
                     blocked_ns: *ns,
                     ..WaitCount::default()
-                }
-            })
+                },
+            )
             .collect();
         rows.sort_by(|a, b| {
             b.blocked_ns
@@ -323,6 +325,7 @@ impl Tally {
         rows
     }
 
+    /// The calls by process name and class, with the CPU time of processes that ended with that name.
     pub fn groups(&self) -> Vec<ProcessGroup> {
         let mut groups: BTreeMap<&str, ProcessGroup> = BTreeMap::new();
         for (node, count) in self.counts() {
@@ -345,12 +348,16 @@ impl Tally {
             .collect()
     }
 
-    /// Calls by path.
+    /// Fills in calls by path.
     pub fn fill_objects(&self, into: &mut Profile) {
-        let call = |call: usize| self.calls[call].name.as_str();
-        self.objects.fill(|node| self.name(node), call, into);
+        self.objects.fill(
+            |node| self.name(node),
+            |call| self.calls[call].name.as_str(),
+            into,
+        );
     }
 
+    /// Whether a call was made whose name begins so.
     pub fn has_seen(&self, beginning: &str) -> bool {
         self.calls
             .iter()

@@ -1,4 +1,4 @@
-//! The traced processes and threads, the call that each is in, and what they have done.
+//! The traced processes and threads, the call that each is in, and their counts.
 
 use super::account::{Ended, TreeAccount};
 use super::blocked::Stop;
@@ -31,18 +31,18 @@ pub struct Inside {
 
 struct Task {
     process: i32,
-    /// Where its calls are counted: under its process's name, or in a section.
+    /// The node that counts its calls: its process's name, or a section.
     node: usize,
-    /// Those that are counted.
+    /// The page faults that are counted.
     faults: [u64; 2],
     inside: Option<Inside>,
     clock: Option<ThreadClock>,
-    /// When last looked at.
+    /// The time that it had waited for a CPU when last looked at.
     waiting_ns: u64,
 }
 
 struct Process {
-    /// It has its parent's name still.
+    /// Whether it still has its parent's name.
     fresh: bool,
     architecture: u32,
     parent: Option<i32>,
@@ -60,22 +60,23 @@ pub struct Tree {
     waited: Waited,
     ended: HashMap<i32, usize>,
     pub tally: Tally,
-    /// Waiting for a CPU; `None` where the kernel does not report it.
+    /// The time that threads waited for a CPU; `None` if the kernel does not report it.
     waiting_ns: Option<u64>,
     /// Whether calls are counted by path.
     pub paths: bool,
     /// Whether calls count yet: they do from the command's execve on.
     pub counting: bool,
-    /// Reports of unknown threads.
+    /// The number of reports of unknown threads.
     pub lost: u64,
 }
 
-/// A thread waits as long for a CPU after a stop, whatever else runs.
+/// After a stop, a thread waits so long for a CPU, whatever else runs.
 const USUAL_WAIT_NS: u64 = 50_000;
 /// Clocks kept open, of the 1024 descriptors that a process usually may have.
 const OPEN_CLOCKS: usize = 400;
 
 impl Tree {
+    /// Adds a task that `by` has started, if that is known.
     pub fn started(&mut self, tid: i32, by: Option<i32>) {
         if self.tasks.contains_key(&tid) {
             return;
@@ -85,7 +86,7 @@ impl Tree {
             Some(_) => tid,
             None => self.process_of(tid),
         };
-        // The one of a parent that was killed just then is not known: its first thread stands for it.
+        // A maker that was killed just then is not known: the first thread of its process stands for it.
         let known = by.filter(|by| self.tasks.contains_key(by));
         let maker = known.or_else(|| match process == tid {
             true => Status::of_task(tid).number("PPid"),
@@ -148,6 +149,8 @@ impl Tree {
         }
     }
 
+    /// Notes the call that a stopped task enters; `stops` is the number of its stops if calls are timed. Marks of sections are not
+    /// counted.
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
         let task = self.tasks.get_mut(&tid);
         let process = task
@@ -167,7 +170,7 @@ impl Tree {
         }
         let text = path_argument(known.drives)
             .and_then(|at| read_text(tid, call.arguments[usize::from(at)]));
-        if let Some(marker) = text.as_deref().and_then(Marker::of)
+        if let Some(marker) = text.as_deref().and_then(Marker::from_path)
             && !known.name.starts_with("execve")
         {
             return self.mark(tid, &marker);
@@ -222,6 +225,7 @@ impl Tree {
         self.tally.objects.forget_directories();
     }
 
+    /// Counts a call that was entered, by class and by path.
     pub fn add(&mut self, inside: &Inside, outcome: Outcome, took: Option<Took>) {
         if let Some(path) = inside.path {
             let key = (inside.key.process, inside.key.call, path);
@@ -230,7 +234,7 @@ impl Tree {
         self.tally.add(inside.key, outcome, took);
     }
 
-    /// The task's calls count elsewhere from here on.
+    /// Begins or ends a section: the task's calls count elsewhere from here on.
     fn mark(&mut self, tid: i32, marker: &Marker) {
         self.faulted(tid, faults(tid));
         let Some(task) = self.tasks.get_mut(&tid) else {
@@ -243,7 +247,7 @@ impl Tree {
                     return;
                 };
                 let was_in = std::mem::replace(&mut task.node, from);
-                // It executed another program meanwhile.
+                // The task executed another program within the section, and keeps its name.
                 if was_in != section {
                     task.node = self.tally.process(Some(from), &name_of(task.process));
                 }
@@ -251,7 +255,7 @@ impl Tree {
         }
     }
 
-    /// The task has had as many page faults so far.
+    /// Adds the page faults that a task has had since the last look; `faults` are all so far.
     fn faulted(&mut self, tid: i32, faults: [u64; 2]) {
         if let Some(task) = self.tasks.get_mut(&tid) {
             let more = [0, 1].map(|kind| faults[kind].saturating_sub(task.faults[kind]));
@@ -260,7 +264,7 @@ impl Tree {
         }
     }
 
-    /// The CPU time of a stopped task; `None` if the kernel keeps no accounting.
+    /// The CPU time of a stopped task; `None` if the kernel keeps no statistics (CONFIG_SCHED_INFO).
     pub fn thread_time(&mut self, tid: i32) -> Option<ThreadTime> {
         let keep = self.tasks.len() < OPEN_CLOCKS;
         let task = self.tasks.get_mut(&tid)?;
@@ -280,7 +284,7 @@ impl Tree {
         time
     }
 
-    /// The call that the task was in; `None` if that does not count.
+    /// Takes the call that the task was in; `None` if that does not count.
     pub fn leave(&mut self, tid: i32) -> Option<Inside> {
         let task = self.tasks.get_mut(&tid)?;
         let inside = task.inside.take()?;
@@ -299,20 +303,20 @@ impl Tree {
         Some(inside)
     }
 
-    /// What a call waited for that a stopped task has left, with `result` if it did not fail.
+    /// Counts the wait of a call that a stopped task has left; `result` is its result if it did not fail. Looks up what it waited for.
     pub fn waited(&mut self, tid: i32, inside: &Inside, result: Option<i64>, blocked_ns: u64) {
         let Some(process) = self.tasks.get(&tid).map(|task| task.process) else {
             return;
         };
         let name = bare_name(&self.tally.calls[inside.key.call].name);
-        let begins = |with: &[&str]| with.iter().any(|beginning| name.starts_with(beginning));
+        let writes = begins_with(name, &["write", "pwrite", "send", "vmsplice"]);
+        let awaits_child = begins_with(name, &["wait", "clone", "vfork", "fork"]);
         let other = match inside.key.descriptor {
             Some(kind) if kind != DescriptorKind::None => {
-                let writes = begins(&["write", "pwrite", "send", "vmsplice"]);
                 let others = self.processes.keys().copied().filter(|pid| *pid != process);
                 self.waited.other(tid, inside.argument, writes, others)
             }
-            _ if begins(&["wait", "clone", "vfork", "fork"]) => Other {
+            _ if awaits_child => Other {
                 on: None,
                 by: result.and_then(|pid| i32::try_from(pid).ok()),
             },
@@ -325,7 +329,8 @@ impl Tree {
         self.tally.waited(inside.key, other.on, by, blocked_ns);
     }
 
-    /// It has its process's ID now. Returns the call of the thread that had this ID before and whose end is not reported.
+    /// Notes an execve: the task has its process's ID now. Returns the call of the thread that had this ID before, whose end is not
+    /// reported.
     pub fn executed(
         &mut self,
         tid: i32,
@@ -366,6 +371,7 @@ impl Tree {
         stray.and_then(|task| task.inside)
     }
 
+    /// Removes a task that has ended; returns the call that it was in.
     pub fn ended(&mut self, tid: i32, end: &End) -> Option<Inside> {
         self.faulted(tid, end.faults);
         let task = self.tasks.remove(&tid)?;
@@ -391,6 +397,7 @@ impl Tree {
         task.inside
     }
 
+    /// Takes the calls that all tasks are in, to count them as unfinished.
     pub fn all_inside(&mut self) -> Vec<Inside> {
         self.tasks
             .values_mut()
@@ -398,7 +405,7 @@ impl Tree {
             .collect()
     }
 
-    /// Who started whom, and the sections.
+    /// Fills in who started whom, sections and calls by path.
     pub fn fill(&self, into: &mut Profile) {
         if self.paths {
             self.tally.fill_objects(into);
@@ -407,7 +414,7 @@ impl Tree {
         self.tally.fill_tree(running.map(|task| task.node), into);
     }
 
-    /// Includes its accounting if it was traced from its start (`whole`).
+    /// The usage of the tree; includes the kernel's accounting if it was traced from its start (`whole`).
     pub fn usage(&self, whole: bool) -> Usage {
         let accounted = if whole {
             self.account.usage()
@@ -424,30 +431,33 @@ impl Tree {
     }
 }
 
-/// The end of a warning of a program that was executed without what its file grants.
+fn begins_with(name: &str, beginnings: &[&str]) -> bool {
+    beginnings
+        .iter()
+        .any(|beginning| name.starts_with(beginning))
+}
+
+/// The end of a warning about a program that ran without the privilege that its file grants.
 pub const LOST_PRIVILEGE: &str =
     "is set-user-ID, set-group-ID or has capabilities: traced, it ran without that privilege";
 
 /// Warns if the program is for another architecture, or lost a privilege.
 fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
-    let mut note = |text: String| {
+    let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    let program = program.display();
+    let other = foreign(architecture).map(|label| {
+        format!("{program} is a program for {label}: its calls have that architecture's names")
+    });
+    let loses = !nix::unistd::geteuid().is_root() && gains_privileges(pid);
+    let lost = loses.then(|| format!("{program} {LOST_PRIVILEGE}"));
+    for text in other.into_iter().chain(lost) {
         if !warnings.contains(&text) {
             warnings.push(text);
         }
-    };
-    let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-    let program = program.display();
-    if let Some(label) = foreign(architecture) {
-        note(format!(
-            "{program} is a program for {label}: its calls have that architecture's names"
-        ));
-    }
-    if !nix::unistd::geteuid().is_root() && gains_privileges(pid) {
-        note(format!("{program} {LOST_PRIVILEGE}"));
     }
 }
 
-/// Which argument of such a call is a path.
+/// The position of the argument that is a path.
 fn path_argument(drives: Option<Drives>) -> Option<u8> {
     match drives {
         Some(Drives::Path { argument }) => Some(argument),
@@ -462,7 +472,6 @@ fn measure(
     descriptors: &mut Descriptors,
 ) -> (Option<DescriptorKind>, Option<u64>) {
     use Drives::{Bytes, Descriptor, Length, Path, Set};
-    let value = |argument: u8| call.arguments[usize::from(argument)];
     match drives {
         Some(
             Bytes {
@@ -470,13 +479,18 @@ fn measure(
             }
             | Descriptor { argument },
         ) => {
-            let kind = kind(descriptors, thread, value(argument) as i32);
+            let kind = kind(
+                descriptors,
+                thread,
+                call.arguments[usize::from(argument)] as i32,
+            );
             (Some(kind), None)
         }
         Some(drives @ (Length { argument } | Set { argument })) => {
-            (None, Some(drives.rounded(value(argument))))
+            let value = call.arguments[usize::from(argument)];
+            (None, Some(drives.rounded(value)))
         }
-        // Its path could not be read.
+        // A path that could not be read has no measure.
         Some(Path { .. }) | None => (None, None),
     }
 }

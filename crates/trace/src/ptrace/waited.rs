@@ -1,15 +1,15 @@
-//! What a call that was blocked waited for, as far as /proc shows it of the stopped thread: the file, the peer of a socket, the
-//! process at the other end of a pipe. Who woke a thread is not seen here.
+//! Finds what a blocked call waited for, as far as /proc shows it for the stopped thread: the file, the peer of a socket, the process
+//! at the other end of a pipe. Who woke a thread is not seen here.
 
 use std::collections::HashMap;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 
-/// A look-up reads tables of the whole machine, or the descriptors of all traced processes.
+/// The largest number of look-ups: each reads tables of the whole machine, or the descriptors of all traced processes.
 const MOST_LOOK_UPS: usize = 256;
 
-/// Keyed by the descriptor's link and whether the call writes.
+/// What is known, by the descriptor's link and whether the call writes.
 #[derive(Default)]
 pub struct Waited(HashMap<(String, bool), Other>);
 
@@ -20,6 +20,7 @@ pub struct Other {
 }
 
 impl Waited {
+    /// The object that a stopped thread's descriptor is of, and who is at its other end: one of `others`.
     pub fn other(
         &mut self,
         tid: i32,
@@ -31,12 +32,11 @@ impl Waited {
             return Other::default();
         };
         let link = link.to_string_lossy().into_owned();
-        let number = |kind: &str| {
+        let [socket, pipe] = ["socket:[", "pipe:["].map(|kind| {
             link.strip_prefix(kind)?
                 .strip_suffix(']')
                 .map(str::to_string)
-        };
-        let (socket, pipe) = (number("socket:["), number("pipe:["));
+        });
         if socket.is_none() && pipe.is_none() {
             return Other {
                 on: Some(link),
@@ -50,7 +50,7 @@ impl Waited {
         if self.0.len() >= MOST_LOOK_UPS {
             return Other::default();
         }
-        let found = match socket {
+        let other = match socket {
             Some(inode) => Other {
                 on: peer(tid, &inode),
                 by: None,
@@ -60,8 +60,8 @@ impl Waited {
                 by: others.into_iter().find(|pid| holds(*pid, &link, !writes)),
             },
         };
-        self.0.insert(key, found.clone());
-        found
+        self.0.insert(key, other.clone());
+        other
     }
 }
 
@@ -76,67 +76,48 @@ fn holds(pid: i32, link: &str, for_writing: bool) -> bool {
         .into_iter()
         .flatten()
         .filter_map(Result::ok);
-    let own =
+    let ends =
         entries.filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.as_os_str() == link));
-    own.filter_map(|entry| fs::symlink_metadata(entry.path()).ok())
+    ends.filter_map(|entry| fs::symlink_metadata(entry.path()).ok())
         .any(|facts| facts.mode() & way != 0)
 }
 
-/// In the network of a thread; of a socket without a peer, its own address.
+/// The peer of a socket in a thread's network namespace, or its own address if it has no peer.
 fn peer(tid: i32, inode: &str) -> Option<String> {
-    let rows =
-        |table: &str| fs::read_to_string(format!("/proc/{tid}/net/{table}")).unwrap_or_default();
     ["tcp", "tcp6", "udp", "udp6"]
         .into_iter()
         .find_map(|table| {
-            let rows = rows(table);
-            let row = rows
-                .lines()
-                .map(|row| row.split_whitespace().collect::<Vec<_>>());
-            let [local, remote] = row
-                .into_iter()
-                .find(|row| row.get(9) == Some(&inode))
-                .map(|row| [row[1], row[2]])?;
-            let remote = address(remote)?;
+            let row = row(tid, table, 9, inode)?;
+            let remote = address(&row[2])?;
             Some(if remote.port() > 0 {
                 remote.to_string()
             } else {
-                format!("own {}", address(local)?)
+                format!("own {}", address(&row[1])?)
             })
         })
-        .or_else(|| {
-            let rows = rows("unix");
-            let row = rows
-                .lines()
-                .map(|row| row.split_whitespace().collect::<Vec<_>>());
-            row.into_iter()
-                .find(|row| row.get(6) == Some(&inode))?
-                .get(7)
-                .map(|path| (*path).to_string())
-        })
+        .or_else(|| row(tid, "unix", 6, inode)?.into_iter().nth(7))
 }
 
-/// An address as /proc/net/tcp has it: words of four bytes in the machine's order, and the port.
+/// The words of a socket's row in a table of /proc/net, which has inodes in that column.
+fn row(tid: i32, table: &str, column: usize, inode: &str) -> Option<Vec<String>> {
+    let rows = fs::read_to_string(format!("/proc/{tid}/net/{table}")).ok()?;
+    rows.lines()
+        .map(|row| row.split_whitespace().map(str::to_string).collect())
+        .find(|row: &Vec<String>| row.get(column).is_some_and(|number| number == inode))
+}
+
+/// An address of /proc/net/tcp: words of four bytes in the machine's order, and the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (host, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
-    let word = |at: usize| {
-        Some(
-            u32::from_str_radix(host.get(at..at + 8)?, 16)
-                .ok()?
-                .to_ne_bytes(),
-        )
-    };
-    let ip = match host.len() {
-        8 => IpAddr::from(word(0)?),
-        32 => {
-            let words = [word(0)?, word(8)?, word(16)?, word(24)?];
-            IpAddr::from(std::array::from_fn::<u8, 16, _>(|byte| {
-                words[byte / 4][byte % 4]
-            }))
-            .to_canonical()
-        }
-        _ => return None,
+    let mut bytes = Vec::new();
+    for at in (0..host.len()).step_by(8) {
+        let word = u32::from_str_radix(host.get(at..at + 8)?, 16).ok()?;
+        bytes.extend(word.to_ne_bytes());
+    }
+    let ip = match <[u8; 4]>::try_from(&*bytes) {
+        Ok(bytes) => IpAddr::from(bytes),
+        Err(_) => IpAddr::from(<[u8; 16]>::try_from(bytes).ok()?).to_canonical(),
     };
     Some(SocketAddr::new(ip, port))
 }

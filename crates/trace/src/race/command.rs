@@ -1,4 +1,4 @@
-//! From what the user typed to commands that can be started: parameters filled in, words split, programs found.
+//! Makes commands that can be started from the user's text: parameters filled in, words split, programs found.
 
 use super::site::Inside;
 use anyhow::{Result, anyhow, bail};
@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use sys::launch::Launch;
 
+/// The largest number of commands of all values of parameters.
 const MOST: usize = 100;
 
-/// What a shell heeds outside of quotes.
+/// The characters that a shell heeds outside of quotes.
 const SYNTAX: &str = "|&;<>()$`*?[]{}~#\n";
+/// Those that it heeds within double quotes.
 const EXPANDED: &str = "$`";
 
 /// `--parameter name=a,b,c`: each value in turn in the place of `{name}`.
@@ -86,9 +88,11 @@ fn numbers(name: &str, range: &str) -> Result<Vec<String>> {
 }
 
 impl Commands {
+    /// The commands at all values of the parameters, and each base once more as the control.
+    ///
     /// # Errors
-    /// [`crate::LaunchError`] if there is no such program; otherwise what is wrong: a parameter that none has, shell syntax without a
-    /// shell.
+    /// [`crate::LaunchError`] if there is no such program; otherwise the mistake: a parameter that no command has, shell syntax without
+    /// a shell.
     pub fn launched(&self) -> Result<Vec<Command>> {
         self.check()?;
         let combinations = self.combinations()?;
@@ -106,7 +110,7 @@ impl Commands {
             }
         }
         if all.len() > 1 {
-            // Each base once more.
+            // Each base once more, as the control: differences smaller than that from itself mean nothing.
             let each = if self.texts.len() == 1 {
                 1
             } else {
@@ -141,15 +145,14 @@ impl Commands {
     fn combinations(&self) -> Result<Vec<BTreeMap<String, String>>> {
         let mut all = vec![BTreeMap::new()];
         for Parameter { name, values } in &self.parameters {
-            let with = |own: &BTreeMap<String, String>, value: &String| {
-                let mut own = own.clone();
-                own.insert(name.clone(), value.clone());
-                own
-            };
-            all = all
-                .iter()
-                .flat_map(|own| values.iter().map(move |value| with(own, value)))
-                .collect();
+            let longer = all.iter().flat_map(|values_before| {
+                values.iter().map(move |value| {
+                    let mut combination = values_before.clone();
+                    combination.insert(name.clone(), value.clone());
+                    combination
+                })
+            });
+            all = longer.collect();
             if all.len() * self.texts.len() > MOST {
                 bail!("--parameter {name}: more than {MOST} commands: give fewer values");
             }
@@ -222,6 +225,7 @@ fn words(text: &str) -> Result<Vec<OsString>> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
+/// The words as one line, quoted such that a shell splits it into the same words.
 pub fn joined(words: &[String]) -> String {
     fn quoted(word: &str) -> String {
         if word.is_empty()
@@ -327,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_syntax_is_no_syntax() {
+    fn quoted_syntax_is_not_syntax() {
         let all = [
             "python3 -c 'print(1); x = [2]'",
             r#"echo "a|b""#,

@@ -1,4 +1,4 @@
-//! System calls of each command, counted in runs of their own, so that tracing disturbs no time.
+//! System calls of each command, counted in separate runs, so that tracing disturbs no time.
 
 use super::command::Command;
 use super::rounds::Course;
@@ -7,49 +7,56 @@ use anyhow::{Result, anyhow, ensure};
 use measure::session::{Stage, Watch};
 use model::Profile;
 
-/// But one in an environment. Where they differ, the counts are ranges.
+/// Runs of each command, except in an environment, where there is one. If they differ, the counts are ranges.
 const RUNS: usize = 2;
 
-/// Where the whole race has little time, a run that takes longer is not repeated.
+/// A run that takes longer is not repeated if the whole race has little time.
 const LONG_NS: u64 = 1_000_000_000;
 
 const BPF: &str = "bpf";
 
-/// Only eBPF sees what another tracer traces already, and only by their names can it tell the command's processes from others.
+/// Only eBPF sees processes that another tracer traces already, and only by name can it distinguish the command's processes from
+/// others.
 const ELSEWHERE: &str = "only eBPF, as root, counts there, and only what it has counted in native";
 const NOBODY: &str = "no process there has a name that the command's processes have in native";
 
-pub fn count(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>> {
+/// The profile of each command, or why there is none. The one in `native` is counted first: elsewhere, its names tell which processes
+/// are the command's.
+pub fn count_calls(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>> {
     let commands = course.commands;
     watch.stage(Stage::Proving);
-    let one = |(index, command): (usize, &Command), there: Option<&Profile>| {
-        watch.at(index as f64 / commands.len() as f64, &command.text);
-        if !course.options.count {
-            return Err("not asked for".to_string());
-        }
-        if command.is_control {
-            return Err("it is the control".to_string());
-        }
-        if course.bound.interrupt.is_set() {
-            return Err("interrupted".to_string());
-        }
-        if course.is_half_over() {
-            return Err("half of the time limit had passed".to_string());
-        }
-        profile(command, there, course).map_err(|error| format!("{error:#}"))
-    };
     let native = commands.iter().position(Command::is_native);
-    let found = native.map(|index| one((index, &commands[index]), None));
-    commands
-        .iter()
-        .enumerate()
-        .map(|(index, command)| match &found {
-            Some(found) if native == Some(index) => found.clone(),
-            Some(Ok(there)) if there.tracer.kind == BPF => one((index, command), Some(there)),
+    let in_native = native.map(|index| count_one(index, None, course, watch));
+    (0..commands.len())
+        .map(|index| match &in_native {
+            Some(counted) if native == Some(index) => counted.clone(),
+            Some(Ok(counted)) if counted.tracer.kind == BPF => {
+                count_one(index, Some(counted), course, watch)
+            }
             Some(_) if course.options.count => Err(ELSEWHERE.to_string()),
-            _ => one((index, command), None),
+            _ => count_one(index, None, course, watch),
         })
         .collect()
+}
+
+fn count_one(
+    index: usize,
+    native: Option<&Profile>,
+    course: &Course,
+    watch: &dyn Watch,
+) -> Result<Profile, String> {
+    let command = &course.commands[index];
+    watch.at(index as f64 / course.commands.len() as f64, &command.text);
+    let reasons = [
+        (!course.options.count, "not asked for"),
+        (command.is_control, "it is the control"),
+        (course.bound.interrupt.is_set(), "interrupted"),
+        (course.is_half_over(), "half of the time limit had passed"),
+    ];
+    if let Some((_, reason)) = reasons.iter().find(|(applies, _)| *applies) {
+        return Err((*reason).to_string());
+    }
+    profile(command, native, course).map_err(|error| format!("{error:#}"))
 }
 
 fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Result<Profile> {
@@ -64,23 +71,23 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
             None
         };
         let launch = inside.map_or(&command.launch, |inside| &inside.counted);
-        let own = crate::run_bound(launch, course.bound)?;
+        let run = crate::run_bound(launch, course.bound)?;
         course.look(command);
-        if !own.complete {
+        if !run.complete {
             return Err(anyhow!("tracing was cut short"));
         }
-        // Other calls than those of the runs that are timed.
-        if let Some(warning) = own
+        // Without its privilege, it makes other calls than in the runs that are timed.
+        if let Some(warning) = run
             .warnings
             .iter()
             .find(|warning| warning.ends_with(LOST_PRIVILEGE))
         {
             return Err(anyhow!("{warning}; root can count it"));
         }
-        let is_long = own.usage.wall_ns.is_some_and(|ns| ns > LONG_NS);
+        let is_long = run.usage.wall_ns.is_some_and(|ns| ns > LONG_NS);
         match &mut all {
-            Some(first) => first.repeats.push(own.as_run()),
-            None => all = Some(own),
+            Some(first) => first.repeats.push(run.as_run()),
+            None => all = Some(run),
         }
         if is_long && course.options.end.is_some() {
             break;
@@ -89,7 +96,7 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
     let mut all = all.ok_or_else(|| anyhow!("not traced"))?;
     if let Some(native) = native {
         all.groups
-            .retain(|group| native.groups.iter().any(|own| own.name == group.name));
+            .retain(|group| native.groups.iter().any(|other| other.name == group.name));
         ensure!(all.all_calls().calls > 0, NOBODY);
     }
     Ok(all)

@@ -1,4 +1,5 @@
-//! What a traced command did that another execution finds as the first one left it: it is not run again without being asked.
+//! Lasting effects of a traced command, which another execution would find as the first one left them: such a command is not run again
+//! without being asked.
 
 use model::{ObjectCount, ObjectKind, Profile};
 use std::collections::BTreeSet;
@@ -35,7 +36,7 @@ const CHANGING: &[&str] = &[
     "lsetxattr",
 ];
 
-/// Calls after which it is gone.
+/// Calls after which the file is gone.
 const REMOVING: &[&str] = &[
     "unlink",
     "unlinkat",
@@ -45,14 +46,14 @@ const REMOVING: &[&str] = &[
     "renameat2",
 ];
 
-/// File times there are those of the last look.
+/// Directories in which file times are those of the last look.
 const OF_THE_KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
 
-/// Kernels give files the time of their last tick.
+/// A file's times may be so much earlier than the clock: kernels use the time of their last tick.
 const TICK: Duration = Duration::from_millis(10);
 
-/// `changed ../flag`, `connected to a socket`; `None` if nothing is known that reaches beyond `home`. Files that the command made and removed
-/// are not counted. A datagram that is sent without connect(2) is not seen.
+/// An effect beyond `home`, such as `changed ../flag` or `connected to a socket`; `None` if none is known. Files that the command made
+/// and removed are not counted. A datagram that is sent without connect(2) is not seen.
 pub fn effect(profile: &Profile, home: &Path, since: SystemTime) -> Option<String> {
     let outside: Vec<(&ObjectCount, PathBuf)> = profile
         .objects
@@ -102,7 +103,8 @@ fn makes(object: &ObjectCount, calls: &[&str]) -> bool {
     calls.contains(&&*object.count.call) && object.count.calls > failed
 }
 
-/// Directories change with each file in them, also with one that is removed again: only those that were made count.
+/// Whether a call of the command changed a file since then. Directories change with each file in them, also with one that is removed
+/// again: only those that were made count.
 fn has_changed(object: &ObjectCount, now: &Metadata, since: SystemTime) -> bool {
     let seconds = u64::try_from(now.ctime()).unwrap_or(0);
     let nanoseconds = u32::try_from(now.ctime_nsec()).unwrap_or(0);
@@ -110,7 +112,7 @@ fn has_changed(object: &ObjectCount, now: &Metadata, since: SystemTime) -> bool 
     is_late && (now.is_file() || object.count.call.starts_with("mkdir") || now.is_symlink())
 }
 
-/// Without `.` and `..`, whose links are not followed.
+/// The path without `.` and `..`, whose links are not followed.
 fn located(object: &ObjectCount, home: &Path) -> PathBuf {
     let mut path = PathBuf::new();
     for part in home.join(&object.name).components() {
@@ -123,7 +125,7 @@ fn located(object: &ObjectCount, home: &Path) -> PathBuf {
     path
 }
 
-/// `../flag`, if it is as near as that.
+/// The path as `../flag` if it is beside `home`.
 fn shown(path: &Path, home: &Path) -> String {
     let beside = home
         .parent()
@@ -157,7 +159,7 @@ mod tests {
         }
     }
 
-    fn found(home: &Path, calls: &[(&str, &str, u64)], since: SystemTime) -> Option<String> {
+    fn effect_of(home: &Path, calls: &[(&str, &str, u64)], since: SystemTime) -> Option<String> {
         let objects = calls
             .iter()
             .map(|(call, name, failed)| object(call, name, *failed))
@@ -173,28 +175,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_changed_beside_the_working_directory_is_named() {
+    fn a_change_beside_the_working_directory_is_named() {
         let top = tempfile::tempdir().unwrap();
         let home = top.path().join("work");
         fs::create_dir(&home).unwrap();
         fs::write(top.path().join("flag"), "").unwrap();
         fs::write(home.join("own"), "").unwrap();
         let (before, later) = (UNIX_EPOCH, SystemTime::now() + Duration::from_secs(60));
-        let gone = || Some("changed ../gone".to_string());
         for (calls, since, expected) in [
-            (
-                vec![("openat", "../flag", 0)],
-                before,
-                Some("changed ../flag".to_string()),
-            ),
+            (vec![("openat", "../flag", 0)], before, Some("../flag")),
             (vec![("openat", "../flag", 0)], later, None),
             (vec![("openat", "../flag", 1)], before, None),
             (vec![("newfstatat", "../flag", 0)], before, None),
             (vec![("openat", "own", 0)], before, None),
             (vec![("openat", "/proc/self/stat", 0)], before, None),
-            (vec![("unlink", "../gone", 0)], before, gone()),
+            (vec![("unlink", "../gone", 0)], before, Some("../gone")),
             (vec![("unlink", "../gone", 1)], before, None),
-            (vec![("rename", "../gone", 0)], before, gone()),
+            (vec![("rename", "../gone", 0)], before, Some("../gone")),
             (
                 vec![("openat", "../gone", 0), ("rename", "../gone", 0)],
                 before,
@@ -205,13 +202,10 @@ mod tests {
                 before,
                 None,
             ),
-            (
-                vec![("mkdir", "..", 0)],
-                before,
-                Some(format!("changed {}", top.path().display())),
-            ),
+            (vec![("mkdir", "..", 0)], before, top.path().to_str()),
         ] {
-            assert_eq!(found(&home, &calls, since), expected, "{calls:?}");
+            let expected = expected.map(|path| format!("changed {path}"));
+            assert_eq!(effect_of(&home, &calls, since), expected, "{calls:?}");
         }
     }
 }

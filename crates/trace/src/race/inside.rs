@@ -1,8 +1,8 @@
 //! One command in several environments: how it is started in each, and with it a program that does nothing, whose time there is
 //! the environment's own start-up.
 //!
-//! What our launcher makes (filters, namespaces, file systems) is made before the clock starts; other environments are made by
-//! programs that are part of what is timed.
+//! Our launcher makes filters, namespaces and file systems before the clock starts; other environments are made by programs whose
+//! time is part of the command's.
 
 use super::command::Command;
 use super::site::{FreshCopy, Inside, MOUNTED, Site, check_copied};
@@ -21,13 +21,17 @@ use sys::launch::Launch;
 use sys::output::output;
 use sys::private::RUN_VARIABLE;
 
-/// Our launcher then waits before it becomes the program (probe/extra/confine.c).
+/// Makes our launcher wait before it becomes the program (probe/extra/confine.c).
 const HOLD: &CStr = c"SYSCOST_HOLD=1";
 
 /// A program that does nothing. Like most commands it loads a library, which takes longer in some environments.
 const EMPTY: &str = "tiny-dynamic";
 
-/// The others are compared with the first. Without `native` it is put first: start-up is what an environment adds to it.
+/// The environments by name; all are compared with the first. `native` is put first unless it is named: start-up is the time that an
+/// environment adds to it.
+///
+/// # Errors
+/// An environment is unknown, named twice, lacks what it needs, or cannot start commands.
 pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
     let native = if names.iter().any(|name| name == NATIVE) {
         None
@@ -50,7 +54,7 @@ pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
         .collect()
 }
 
-/// This process's user, also under sudo: what an environment needs belongs to this one.
+/// The name of this process's user, also under sudo: an environment's files belong to this user.
 pub fn own_user() -> Option<String> {
     User::from_uid(geteuid())
         .ok()
@@ -64,13 +68,17 @@ pub enum Start {
     #[default]
     AsNeeded,
     Fresh,
-    /// Fresh files if they can be copied: the command changes some.
+    /// Fresh files if they can be copied, because the command changes some.
     Changes,
-    /// The files as they are: the command changes none.
+    /// The files as they are, because the command changes none.
     Unchanged,
 }
 
-/// In each environment that can be entered with the files that it needs; `tell` gets what is left out.
+/// The command in each environment that can be entered with the files that it needs, and in the first once more; `tell` gets a line
+/// for each one that is left out.
+///
+/// # Errors
+/// An environment cannot start a command here, or no environment is left to compare.
 pub fn enter(
     command: &Command,
     environments: &[Environment],
@@ -99,7 +107,7 @@ pub fn enter(
         }
         let directory = run.worker_directory()?;
         let is_control = index == environments.len();
-        // The control shows what it makes for a difference where files lie.
+        // The control has files at another place of the disk: it shows how much that matters.
         let copy = if is_control { &apart } else { &shared };
         let site = Site::new(
             run.path(),
@@ -137,12 +145,12 @@ fn with_files<'a>(
     check_copied: impl FnOnce() -> Result<()>,
     tell: &dyn Fn(&str),
 ) -> Result<(Vec<&'a Environment>, bool)> {
-    let has_own = environments.iter().any(|place| place.files().is_some());
+    let has_files = environments.iter().any(|place| place.files().is_some());
     let is_fresh =
-        matches!(start, Start::Fresh | Start::Changes) || has_own && start == Start::AsNeeded;
+        matches!(start, Start::Fresh | Start::Changes) || has_files && start == Start::AsNeeded;
     let (left_out, others): (Vec<_>, Vec<_>) = environments
         .iter()
-        .partition(|own| own.files() == Some(Files::Inside));
+        .partition(|environment| environment.files() == Some(Files::Inside));
     let needs_copy = is_fresh || !left_out.is_empty();
     let Err(error) = (if needs_copy { check_copied() } else { Ok(()) }) else {
         return Ok((environments.iter().collect(), is_fresh));
@@ -177,7 +185,7 @@ impl Entrance<'_> {
         self.site.run.join(EMPTY)
     }
 
-    /// In the file system that its launcher has made and waits in, if there is one.
+    /// A command that starts the words in the environment: in the file system that its launcher has made and waits in, if there is one.
     fn started(&self, words: &[OsString]) -> process::Command {
         let site = &self.site;
         if site.launch.is_some() {
@@ -207,14 +215,14 @@ impl Entrance<'_> {
             .with_context(|| format!("environment {name} cannot start a command here"))?;
         interrupt.check()?;
         if !ended.status.success() {
-            let said = last_line(&ended.stderr).or(last_line(&ended.stdout));
-            let reason = said.unwrap_or(ended.status.to_string());
+            let line = last_line(&ended.stderr).or(last_line(&ended.stdout));
+            let reason = line.unwrap_or(ended.status.to_string());
             bail!("environment {name} cannot start a command here: {reason}");
         }
         Ok(())
     }
 
-    /// `holds`: our launcher waits when it has made the environment.
+    /// The launch of the words in the environment; with `holds`, our launcher waits when it has made the environment.
     fn launch(&self, words: &[OsString], silent: bool, holds: bool) -> Result<Launch> {
         let started = self.started(words);
         let command = crate::Command {
@@ -265,26 +273,26 @@ impl Entrance<'_> {
     }
 }
 
-/// The janitor of `run` ends what the commands leave running, if this process cannot.
+/// Lets the janitor of `run` end processes that the commands leave running, if this process cannot.
 pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
     for command in commands {
         command.launch.environment.push(run.mark());
     }
 }
 
-/// Of our launcher (`error ERRNO call: text`) without what is for the protocol.
+/// The last line that was printed; of our launcher (`error ERRNO call: text`) without the words for the protocol.
 fn last_line(printed: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(printed);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-    let own = line
+    let of_launcher = line
         .strip_prefix("error E")
         .and_then(|rest| rest.split_once(' '));
-    let own = own.filter(|(errno, _)| {
+    let of_launcher = of_launcher.filter(|(errno, _)| {
         errno
             .chars()
             .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit())
     });
-    Some(own.map_or(line, |(_, reason)| reason).to_string())
+    Some(of_launcher.map_or(line, |(_, reason)| reason).to_string())
 }
 
 #[cfg(test)]

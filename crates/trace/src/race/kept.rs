@@ -1,7 +1,6 @@
-//! What is in a directory, so that it is seen whether a program changed it, and what the last execution changed in a copy is made as it
-//! was.
+//! The files in a directory, to find out whether a program changed them, and to undo what the last execution changed in a copy.
 //!
-//! Whatever a program changes gets a new change time, which it cannot set. So files with the same one are as they were.
+//! Each change gives a file a new change time, which programs cannot set. So files with the same one are as they were.
 
 use super::trash::Trash;
 use anyhow::Result;
@@ -15,11 +14,13 @@ use std::time::Duration;
 use sys::output::output;
 use sys::private;
 
+/// If more files have changed, all are copied again.
 const MOST_CHANGED: usize = 200;
 
+/// The largest number of files that are looked at.
 const MOST: usize = 500_000;
 
-/// Several of the kernel's steps of file times.
+/// Longer than several of the kernel's steps of file times: a change right after the look gets another time.
 const STEP: Duration = Duration::from_millis(20);
 
 pub struct Kept(BTreeMap<PathBuf, Facts>);
@@ -27,43 +28,46 @@ pub struct Kept(BTreeMap<PathBuf, Facts>);
 #[derive(PartialEq)]
 struct Facts {
     is_directory: bool,
-    /// Number, mode, owners and links.
-    own: [u64; 5],
+    /// Number, mode and owners.
+    identity: [u64; 4],
+    links: u64,
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
 impl Facts {
-    fn of(metadata: &Metadata) -> Facts {
-        let own = [
+    fn new(metadata: &Metadata) -> Facts {
+        let identity = [
             metadata.ino(),
             metadata.mode().into(),
             metadata.uid().into(),
             metadata.gid().into(),
-            metadata.nlink(),
         ];
         Facts {
             is_directory: metadata.is_dir(),
-            own,
+            identity,
+            links: metadata.nlink(),
             size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
     }
 
-    /// At most entries of the directory came or went.
+    /// Whether at most entries of the directory came or went.
     fn is_same_directory(&self, now: &Facts) -> bool {
-        now.is_directory && self.own[..4] == now.own[..4] && self.modified != now.modified
+        now.is_directory && self.identity == now.identity && self.modified != now.modified
     }
 }
 
 impl Kept {
-    pub fn of(top: &Path) -> io::Result<Kept> {
+    /// Looks at all files below `top`, on its file system; takes at least 20 ms.
+    pub fn read(top: &Path) -> io::Result<Kept> {
         sleep(STEP);
         Ok(Kept(facts(top)?))
     }
 
+    /// A path that has changed since, relative to `top`.
     pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
         let now = facts(top)?;
         Ok(self
@@ -87,59 +91,95 @@ impl Kept {
         let (run, trash) = with;
 
         let now = facts(copy)?;
-        let changed: Vec<(&PathBuf, &Facts)> = self
-            .0
-            .iter()
-            .filter(|(path, was)| now.get(*path) != Some(*was))
-            .collect();
-        let added: Vec<&PathBuf> = now
-            .keys()
-            .filter(|path| !self.0.contains_key(*path))
-            .collect();
-        if changed.is_empty() && added.is_empty() {
+        let changes = self.changes(&now);
+        if changes.are_none() {
             return Ok(Some(self));
         }
-        let (directories, files): (Vec<_>, Vec<_>) =
-            changed.into_iter().partition(|(_, was)| was.is_directory);
-        if files.len() > MOST_CHANGED
-            || !directories
-                .iter()
-                .all(|(path, was)| now.get(*path).is_some_and(|now| was.is_same_directory(now)))
-            || !files.iter().all(|(path, was)| {
-                was.own[4] == 1
-                    && now
-                        .get(*path)
-                        .is_none_or(|now| !now.is_directory && now.own[4] == 1)
-            })
-        {
+        if !changes.can_be_undone(&self.0, &now) {
             return Ok(None);
         }
-        // What is below another that was added goes with that.
-        let added = added
-            .into_iter()
+        // An entry below another that was added goes with that.
+        let added = changes
+            .added
+            .iter()
             .filter(|path| path.parent().is_none_or(|above| self.0.contains_key(above)));
-        let replaced = files.iter().map(|(path, _)| *path);
-        let gone = added.chain(replaced.filter(|path| now.contains_key(*path)));
-        gone.map(|path| copy.join(path))
+        let replaced = changes.files.iter().filter(|path| now.contains_key(**path));
+        added
+            .chain(replaced)
+            .map(|path| copy.join(path))
             .try_for_each(|path| trash.take(&path))?;
-        if !files.is_empty() {
-            let mut copies = private::helper("cp", run);
-            copies
-                .current_dir(original)
-                .args(["-a", "--reflink=auto", "--parents", "--"]);
-            copies.args(files.iter().map(|(path, _)| path)).arg(copy);
-            if !output(&mut copies)?.status.success() {
-                return Ok(None);
-            }
+        if !changes.files.is_empty() && !copy_files(&changes.files, original, copy, run)? {
+            return Ok(None);
         }
         // Removing and copying changed the times of directories, too.
-        let touched = files.iter().filter_map(|(path, _)| path.parent());
-        let directories = directories.iter().map(|(path, _)| path.as_path());
+        let touched = changes.files.iter().filter_map(|path| path.parent());
+        let directories = changes.directories.iter().map(|path| path.as_path());
         for path in touched.chain(directories).collect::<BTreeSet<_>>() {
             copy_time(&original.join(path), &copy.join(path))?;
         }
-        Ok(Some(Kept::of(copy)?))
+        Ok(Some(Kept::read(copy)?))
     }
+
+    fn changes<'a>(&'a self, now: &'a BTreeMap<PathBuf, Facts>) -> Changes<'a> {
+        let mut changes = Changes {
+            added: now
+                .keys()
+                .filter(|path| !self.0.contains_key(*path))
+                .collect(),
+            ..Changes::default()
+        };
+        for (path, was) in &self.0 {
+            if now.get(path) != Some(was) {
+                if was.is_directory {
+                    &mut changes.directories
+                } else {
+                    &mut changes.files
+                }
+                .push(path);
+            }
+        }
+        changes
+    }
+}
+
+/// Paths that are not as they were.
+#[derive(Default)]
+struct Changes<'a> {
+    directories: Vec<&'a PathBuf>,
+    files: Vec<&'a PathBuf>,
+    added: Vec<&'a PathBuf>,
+}
+
+impl Changes<'_> {
+    fn are_none(&self) -> bool {
+        self.directories.is_empty() && self.files.is_empty() && self.added.is_empty()
+    }
+
+    /// Few files are copied one by one. Not those with several links: the copy of one would be another file than the other.
+    fn can_be_undone(
+        &self,
+        was: &BTreeMap<PathBuf, Facts>,
+        now: &BTreeMap<PathBuf, Facts>,
+    ) -> bool {
+        self.files.len() <= MOST_CHANGED
+            && self.directories.iter().all(|path| {
+                now.get(*path)
+                    .is_some_and(|now| was[*path].is_same_directory(now))
+            })
+            && self.files.iter().all(|path| {
+                let is_replaceable = |now: &Facts| !now.is_directory && now.links == 1;
+                was[*path].links == 1 && now.get(*path).is_none_or(is_replaceable)
+            })
+    }
+}
+
+/// False if some could not be copied.
+fn copy_files(files: &[&PathBuf], from: &Path, to: &Path, run: &Path) -> Result<bool> {
+    let mut copies = private::helper("cp", run);
+    copies
+        .current_dir(from)
+        .args(["-a", "--reflink=auto", "--parents", "--"]);
+    Ok(output(copies.args(files).arg(to))?.status.success())
 }
 
 fn copy_time(from: &Path, to: &Path) -> io::Result<()> {
@@ -149,7 +189,7 @@ fn copy_time(from: &Path, to: &Path) -> io::Result<()> {
 
 fn facts(top: &Path) -> io::Result<BTreeMap<PathBuf, Facts>> {
     let metadata = fs::metadata(top)?;
-    let mut all = BTreeMap::from([(PathBuf::new(), Facts::of(&metadata))]);
+    let mut all = BTreeMap::from([(PathBuf::new(), Facts::new(&metadata))]);
     let (device, mut left) = (metadata.dev(), vec![PathBuf::new()]);
     while let Some(directory) = left.pop() {
         for entry in fs::read_dir(top.join(&directory))? {
@@ -158,7 +198,7 @@ fn facts(top: &Path) -> io::Result<BTreeMap<PathBuf, Facts>> {
             if metadata.is_dir() && metadata.dev() == device {
                 left.push(path.clone());
             }
-            all.insert(path, Facts::of(&metadata));
+            all.insert(path, Facts::new(&metadata));
         }
         if all.len() > MOST {
             return Err(io::Error::other("too many files"));
@@ -172,11 +212,19 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
+    fn are_same(original: &Path, copy: &Path) -> bool {
+        let [original, copy] = [original, copy].map(|top| facts(top).unwrap());
+        original.keys().eq(copy.keys())
+            && original.values().zip(copy.values()).all(|(a, b)| {
+                (a.size, a.modified, a.identity[1]) == (b.size, b.modified, b.identity[1])
+            })
+    }
+
     #[test]
-    fn what_a_program_changed_is_as_it_was() {
+    fn a_changed_copy_is_made_as_it_was() {
         let top = tempfile::tempdir().unwrap();
-        let at = |name: &str| top.path().join(name);
-        let (original, copy) = (at("original"), at("copy"));
+        let [original, copy, trash] =
+            ["original", "copy", "trash"].map(|name| top.path().join(name));
         for name in ["deep/er", "other"] {
             fs::create_dir_all(original.join(name)).unwrap();
             fs::write(original.join(name).join("file"), "as it was").unwrap();
@@ -203,25 +251,17 @@ mod tests {
                 let mut copies = std::process::Command::new("cp");
                 copies.arg("-a").args([&original, &copy]);
                 assert!(copies.status().unwrap().success());
-                Kept::of(&copy).unwrap()
+                Kept::read(&copy).unwrap()
             };
             change(&copy).unwrap();
-            let trash = Trash::new(at("trash"));
-            let found = kept.restored(&original, &copy, (top.path(), &trash));
-            let found = found.unwrap();
-            assert_eq!(found.is_some(), is_restored, "{index}");
-            let is_same = || {
-                let [original, copy] = [&original, &copy].map(|top| facts(top).unwrap());
-                original.keys().eq(copy.keys())
-                    && original.values().zip(copy.values()).all(|(a, b)| {
-                        (a.size, a.modified, a.own[1]) == (b.size, b.modified, b.own[1])
-                    })
-            };
-            assert!(!is_restored || is_same(), "{index}");
-            assert!(
-                !is_restored || fs::read_to_string(copy.join("other/file")).unwrap() == "as it was",
-                "{index}"
-            );
+            let trash = Trash::new(trash.clone());
+            let restored = kept.restored(&original, &copy, (top.path(), &trash));
+            assert_eq!(restored.unwrap().is_some(), is_restored, "{index}");
+            if is_restored {
+                assert!(are_same(&original, &copy), "{index}");
+                let text = fs::read_to_string(copy.join("other/file")).unwrap();
+                assert_eq!(text, "as it was", "{index}");
+            }
         }
     }
 }

@@ -11,8 +11,10 @@ use std::thread::sleep;
 use std::time::Duration;
 use sys::process::{adopt_orphans, children, name_of};
 
+/// The time that a process which was seen once gets to end by itself.
 const MOMENT: Duration = Duration::from_millis(20);
 
+/// The number of such moments that the remains of an environment get.
 const SETTLES: u32 = 25;
 
 pub struct Left {
@@ -24,13 +26,13 @@ pub struct Left {
 struct State {
     /// Children that no command left, or that have been named.
     known: BTreeSet<i32>,
-    /// Seen once: they may be about to end. By the command's text.
+    /// Processes that were seen once and may be about to end, with the command's text.
     seen: BTreeMap<i32, String>,
     named: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Left {
-    /// What is left from now on is ended if `ends`.
+    /// Watches for processes that are left from now on; ends them if `ends`.
     pub fn new(ends: bool) -> Left {
         adopt_orphans();
         let left = Left {
@@ -41,14 +43,15 @@ impl Left {
         left
     }
 
-    /// Leaves alone what is there now, such as the server that a preparation has started.
+    /// Leaves alone the processes that are there now, such as a server that a preparation has started.
     pub fn accept(&self) {
         let mut state = self.state.borrow_mut();
         let new = state.unknown();
         state.known.extend(new);
     }
 
-    /// Waits for what is left to end by itself, as what cleans up behind a container does: it would be in the way of the next command.
+    /// Waits up to half a second for processes that are left to end by themselves, as those that clean up behind a container do: they
+    /// would be in the way of the next command.
     pub fn settle(&self) {
         for _ in 0..SETTLES {
             if self.state.borrow().unknown().is_empty() {
@@ -58,6 +61,7 @@ impl Left {
         }
     }
 
+    /// Notes the processes that the command, which has just ended, has left; ends them if that was asked for.
     pub fn look(&self, command: &str) {
         let mut state = self.state.borrow_mut();
         for pid in state.unknown() {
@@ -77,8 +81,9 @@ impl Left {
         }
     }
 
+    /// The names of processes that commands left running, by command.
     pub fn named(&self) -> BTreeMap<String, BTreeSet<String>> {
-        // Those seen for the first time get a moment to end.
+        // Processes that are seen for the first time get a moment to end.
         self.look("");
         sleep(MOMENT);
         self.look("");
@@ -95,7 +100,7 @@ impl Drop for Left {
 }
 
 impl State {
-    /// Children that have not ended; those that have are reaped.
+    /// Children that have not ended and were not accepted; those that have ended are reaped.
     fn unknown(&self) -> Vec<i32> {
         let all = children(process::id().cast_signed())
             .into_iter()
@@ -106,7 +111,7 @@ impl State {
         .collect()
     }
 
-    /// With what that has started, which then becomes children of this process.
+    /// Kills all that are left, and those that they have started, which then become children of this process.
     fn end(&mut self) {
         loop {
             let left = self.unknown();
@@ -114,7 +119,7 @@ impl State {
                 return;
             }
             for pid in left.into_iter().map(Pid::from_raw) {
-                // One that has gained privileges may not be killed.
+                // A process that has gained privileges may not be killed: it would be left for ever.
                 if kill(pid, Signal::SIGKILL).and_then(|()| waitpid(pid, None)) == Err(Errno::EPERM)
                 {
                     self.known.insert(pid.as_raw());

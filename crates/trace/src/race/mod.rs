@@ -1,5 +1,5 @@
 //! Whole commands against each other: run in turn, in a random order within each round, and timed from outside; their system calls
-//! are counted in runs of their own. What the result shows is for `compare::race`.
+//! are counted in separate runs. `compare::race` judges the result.
 //!
 //! Each command is forked and held before its execve, so that forking this process is not part of its time.
 
@@ -48,7 +48,7 @@ pub struct Options {
     pub count: bool,
 }
 
-/// The directory is removed with the race. `tell` gets what the user should know beforehand.
+/// Runs the race; the directory is removed with it. `tell` gets lines for the user before the first round.
 ///
 /// # Errors
 /// A command that cannot be executed, or that fails; or an interrupt before the first round is complete.
@@ -79,7 +79,7 @@ pub fn run(
         round: None,
     };
     let first = course.warm_up()?;
-    let counted = counting::count(&course, watch);
+    let counted = counting::count_calls(&course, watch);
     course.warn(tell);
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = since.as_nanos() as u64;

@@ -23,7 +23,7 @@ const USUAL_ROUNDS: u32 = 10;
 /// A ratio whose interval is half as wide is known.
 const KNOWN: f64 = 0.05;
 
-/// How long one is raced that will not be known, so that its interval becomes narrower.
+/// How long a race goes on whose ratios will not become known, so that intervals become narrower.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 pub struct Course<'a> {
@@ -32,9 +32,9 @@ pub struct Course<'a> {
     pub bound: Bound<'a>,
     pub left: Left,
     pub begun: Instant,
-    /// What a round took in the warm-up; `None` without one.
+    /// The time of a round in the warm-up; `None` without one.
     pub round: Option<Duration>,
-    /// Of commands, traced ones included.
+    /// The number of commands that were executed, traced ones included.
     pub executions: Cell<u32>,
 }
 
@@ -44,13 +44,14 @@ enum Entry<'a> {
 }
 
 impl Course<'_> {
-    /// The commands, and then what is timed with them in their environments.
+    /// The commands, and then the programs that are timed with them in their environments.
     fn entries(&self) -> Vec<Entry<'_>> {
         let inside = self.commands.iter().filter_map(|one| one.inside.as_ref());
         let commands = self.commands.iter().map(Entry::Command);
         commands.chain(inside.map(Entry::Empty)).collect()
     }
 
+    /// Runs the rounds that are not counted; returns the runs of the first of them.
     pub fn warm_up(&mut self) -> Result<Vec<TimedRun>> {
         let mut first = Vec::new();
         for done in 0..self.options.warmup {
@@ -66,7 +67,7 @@ impl Course<'_> {
         Ok(first)
     }
 
-    /// `None` if that was interrupted.
+    /// Runs an entry once; `None` if that was interrupted.
     fn once(&self, entry: &Entry) -> Result<Option<TimedRun>> {
         if self.bound.interrupt.is_set() {
             return Ok(None);
@@ -108,7 +109,10 @@ impl Course<'_> {
         }
     }
 
-    /// Prepares the place of the command, and runs what prepares the command itself.
+    /// Prepares the place of the command, and runs `--prepare`.
+    ///
+    /// # Errors
+    /// The preparation failed, or its place cannot be made.
     pub fn prepare(&self, command: &Command) -> Result<()> {
         if let Some(inside) = &command.inside {
             inside.site.ready(self.bound.interrupt)?;
@@ -128,7 +132,7 @@ impl Course<'_> {
         }
     }
 
-    /// A command has ended: takes note of what it has left. An environment may consist of that, and it is ended with the race.
+    /// Takes note of processes that a command has left. In an environment these may be part of it: they are ended with the race.
     pub fn look(&self, command: &Command) {
         if command.inside.is_some() {
             self.left.settle()
@@ -155,13 +159,14 @@ impl Course<'_> {
         }
     }
 
-    /// Half of the time is for the rounds.
+    /// Whether half of the time has passed, which is for the rounds: nothing is counted after that.
     pub fn is_half_over(&self) -> bool {
         self.options
             .end
             .is_some_and(|end| self.begun.elapsed() > end.saturating_duration_since(self.begun) / 2)
     }
 
+    /// Warns if the fewest rounds take longer than the time that was asked for.
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
         let has_time = self.options.time.is_some() && self.options.end.is_none();
@@ -177,6 +182,7 @@ impl Course<'_> {
         }
     }
 
+    /// The runs of each entry. An interrupted round is dropped, so that all entries have the same number.
     pub fn rounds(&self, seed: u64, watch: &dyn Watch) -> Result<Vec<Vec<TimedRun>>> {
         watch.stage(Stage::Measuring);
         let (mut random, (fewest, end)) = (ChaCha8Rng::seed_from_u64(seed), self.limit());
@@ -210,7 +216,7 @@ impl Course<'_> {
         Ok(runs)
     }
 
-    /// Whether removing what was moved away needs what is left of the time.
+    /// Whether removing the files that were moved away needs the rest of the time.
     fn has_to_clear(&self) -> bool {
         let inside = self
             .commands
@@ -230,29 +236,33 @@ impl Course<'_> {
         let (commands, empty) = runs.split_at(runs.len() / 2);
         let native = self.commands.iter().position(Command::is_native);
         let native = &empty[native.unwrap_or_default()];
-        let net = |which: usize| -> Vec<f64> {
-            let all = commands[which].iter().zip(&empty[which]).zip(native);
-            all.map(|((own, there), here)| {
-                own.wall_ns as f64 - there.wall_ns as f64 + here.wall_ns as f64
-            })
-            .collect()
-        };
-        let base = net(0);
-        let widest = (1..commands.len())
+        let mut nets = commands
+            .iter()
+            .zip(empty)
+            .map(|(runs, there)| net_ns(runs, there, native));
+        let base = nets.next().unwrap_or_default();
+        let widest = nets
             .map(|head| {
-                next_trimmed_ratio(&net(head), &base)
+                next_trimmed_ratio(&head, &base)
                     .map_or(f64::INFINITY, |ratio| ratio.error.percent() / 100.0)
             })
             .fold(0.0, f64::max);
         // The error of a mean shrinks with the root of the number of rounds.
         let is_hopeless = widest * (done as f64 / most).sqrt() > KNOWN;
-        // What a few rounds seem to know may be luck.
+        // A narrow interval of a few rounds may be luck.
         widest <= KNOWN && done >= USUAL_ROUNDS as usize
             || is_hopeless && self.begun.elapsed() > PATIENCE
     }
 }
 
-/// ` in podman, which lacks the network`
+/// Times without the environment's start-up: that of a program that does nothing is subtracted there, and added as in `native`.
+fn net_ns(runs: &[TimedRun], there: &[TimedRun], native: &[TimedRun]) -> Vec<f64> {
+    let all = runs.iter().zip(there).zip(native);
+    all.map(|((run, there), here)| run.wall_ns as f64 - there.wall_ns as f64 + here.wall_ns as f64)
+        .collect()
+}
+
+/// The environment for an error: ` in podman, which lacks the network`.
 fn place(inside: &Inside) -> String {
     let environment = &inside.environment;
     let lacks = environment

@@ -1,5 +1,5 @@
-//! Where a command runs in an environment: in the working directory, in a copy of it that is as fresh before each execution, or in
-//! a file system of the environment's own, with a copy in it or over the working directory.
+//! The directory in which a command runs in an environment: the working directory, a copy of it that is made fresh before each
+//! execution, or one in the environment's file system, with a copy in it or over the working directory.
 
 use super::kept::Kept;
 use super::trash::Trash;
@@ -16,9 +16,11 @@ use sys::output::output;
 use sys::private;
 use sys::tracee::reap;
 
+/// The largest directory that is copied before each execution.
 const MOST_MIB: u64 = 256;
 const MOST_FILES: u64 = 20_000;
 
+/// How often an interrupt is looked for while a command runs.
 pub const LOOK: Duration = Duration::from_millis(200);
 
 /// A link to the launcher whose file system is used.
@@ -26,7 +28,7 @@ pub const MOUNTED: &str = "held";
 
 pub struct Inside {
     pub environment: Environment,
-    /// For the command's calls to be counted: nobody waits for the environment.
+    /// The launch for counting the command's calls: nobody waits for the environment.
     pub counted: Launch,
     pub empty: Launch,
     pub site: Site,
@@ -37,17 +39,18 @@ pub struct Site {
     pub directory: PathBuf,
     /// The user's working directory.
     pub home: PathBuf,
-    /// Each execution starts with the files that `home` has.
+    /// Whether each execution starts with the files that `home` has.
     pub is_fresh: bool,
     /// How the environment's own file system gets these files.
     pub files: Option<Files>,
-    /// Our launcher makes it; the executions join that.
+    /// The launch by which our launcher makes the file system, which the executions join.
     pub launch: Option<Launch>,
     mounted: RefCell<Option<Mounted>>,
     copy: Rc<FreshCopy>,
 }
 
-/// All environments without a file system of their own share one: where its files lie on the disk makes no difference between them.
+/// A copy of the working directory. All environments without a file system of their own share one, so that the place of its files on
+/// the disk makes no difference between them.
 pub struct FreshCopy {
     path: PathBuf,
     kept: RefCell<Option<Kept>>,
@@ -55,6 +58,7 @@ pub struct FreshCopy {
 }
 
 impl FreshCopy {
+    /// A copy below `directory`, which is made before the first execution.
     pub fn below(directory: &Path, trash: &Rc<Trash>) -> Rc<FreshCopy> {
         Rc::new(FreshCopy {
             path: directory.join(FILES_DIRECTORY),
@@ -75,6 +79,7 @@ impl Drop for Mounted {
 }
 
 impl Site {
+    /// The place of one environment; nothing is made yet. `shared` is the copy for those without a file system.
     pub fn new(
         run: &Path,
         directory: PathBuf,
@@ -108,7 +113,7 @@ impl Site {
         }
     }
 
-    /// Our launcher finds the file system from there.
+    /// The directory in which the launcher starts: it finds the file system from there.
     pub fn start(&self) -> PathBuf {
         if self.files.is_some() {
             self.directory.clone()
@@ -117,12 +122,15 @@ impl Site {
         }
     }
 
-    /// How long removing what executions have left will take.
+    /// How long removing the files of earlier executions will take.
     pub fn removal(&self) -> Duration {
         self.copy.trash.removal()
     }
 
-    /// As it was before the last execution.
+    /// Makes the place as it was before the last execution.
+    ///
+    /// # Errors
+    /// The files cannot be copied, or the file system cannot be made.
     pub fn ready(&self, interrupt: &Interrupt) -> Result<()> {
         let kept = self.copy.kept.take();
         let with = (&*self.run, &*self.copy.trash);
@@ -141,7 +149,7 @@ impl Site {
     }
 
     fn make(&self, interrupt: &Interrupt) -> Result<()> {
-        // What is below a file system stays as it is.
+        // Files below an overlay are not changed by what runs in it: only the overlay is made again.
         let mounts_again = self.mounted.take().is_some() && self.files == Some(Files::Below);
         if !mounts_again || self.clear_beside().is_err() {
             if self.directory.exists() {
@@ -164,7 +172,7 @@ impl Site {
         if self.files == Some(Files::Inside) || self.files.is_none() && self.is_fresh {
             self.copy(&self.work(), interrupt)?;
             *self.copy.kept.borrow_mut() = if self.is_fresh {
-                Kept::of(&self.work()).ok()
+                Kept::read(&self.work()).ok()
             } else {
                 None
             };
@@ -219,7 +227,7 @@ impl Site {
     }
 }
 
-/// Some directories may have no permissions, as those of an overlay's work.
+/// Removes a file or directory. Some directories in it may lack permissions, as the work directory of an overlay does.
 pub fn remove(path: &Path) -> std::io::Result<()> {
     if !path.is_dir() || path.is_symlink() {
         return fs::remove_file(path);
@@ -241,7 +249,7 @@ fn permit(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// It must be small enough to be copied before each execution, and not hold the copies.
+/// Fails if the working directory is too large to be copied before each execution, or would hold the copies.
 pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     let at = home.display();
     if run.starts_with(home) {
@@ -271,7 +279,7 @@ pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     Ok(())
 }
 
-/// False if it has ended or should end.
+/// Waits until a launcher has made its environment; false if it has ended or should end.
 pub fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
     while !interrupt.is_set() {
         if let Some(entered) = started.has_entered_within(LOOK) {
@@ -286,11 +294,10 @@ mod tests {
     use super::*;
 
     fn site(top: &Path, is_fresh: bool) -> Site {
-        let at = |name: &str| top.join(name);
-        let trash = Rc::new(Trash::new(at("run/trash")));
-        let shared = FreshCopy::below(&at("run/w0"), &trash);
-        let (run, home) = (at("run"), at("home"));
-        Site::new(&run, at("run/w1"), &home, is_fresh, None, &shared)
+        let (run, home) = (top.join("run"), top.join("home"));
+        let trash = Rc::new(Trash::new(run.join("trash")));
+        let shared = FreshCopy::below(&run.join("w0"), &trash);
+        Site::new(&run, run.join("w1"), &home, is_fresh, None, &shared)
     }
 
     #[test]

@@ -11,15 +11,18 @@ use sys::launch::{Launch, Started, hold_null_calls};
 use sys::tracee::{reap, wait_for_end};
 use sys::usage::Used;
 
-/// `None` if that was interrupted. The clock starts when what is timed is released: the program that is executed, or the one that our
-/// launcher holds.
+/// Runs a command to its end; `None` if that was interrupted. The clock starts when the program is released, which is held before its
+/// execve or by our launcher.
+///
+/// # Errors
+/// The command cannot be executed.
 pub fn time(launch: &Launch, bound: Bound) -> Result<Option<TimedRun>> {
     let held = launch
         .hold()
         .map_err(|error| LaunchError::at_start(launch, error))?;
     let (group, pid) = (held.pid, i32::try_from(held.pid)?);
     let interrupt = bound.interrupt;
-    bound.tell(RunDirectory::group_started, group);
+    bound.note_group(RunDirectory::group_started, group);
     let mut begun = Instant::now();
     let mut started = held.release(false).context("the held command has ended")?;
     let mut mounts = None;
@@ -29,14 +32,15 @@ pub fn time(launch: &Launch, bound: Bound) -> Result<Option<TimedRun>> {
             let _ = reap(pid);
         })?;
         begun = Instant::now();
-        // If it could not enter, it has ended, with a status.
+        // An error means that it could not enter and has ended, with a status.
         let _ = started.release();
     }
     let interrupted = !ended(&started, interrupt);
+    // Read before the mounts are let go: unmounting may take long.
     let wall = begun.elapsed();
     drop(mounts);
     let ending = wait_for_end(pid, libc::WNOWAIT)?;
-    bound.tell(RunDirectory::group_ended, group);
+    bound.note_group(RunDirectory::group_ended, group);
     let usage = reap(pid)?;
     if let Some((step, errno)) = started.failure() {
         return Err(LaunchError::at_step(launch, step, errno).into());
@@ -73,7 +77,7 @@ fn ended(started: &Started, interrupt: &Interrupt) -> bool {
     true
 }
 
-/// A process that is to become a command has so much memory: the kernel counts it for the command as well.
+/// The memory in KiB of a process that is about to become a command: the kernel counts it for the command as well.
 pub fn least_rss_kib() -> Result<u64> {
     let held = hold_null_calls(0).context("cannot start a process")?;
     let pid = i32::try_from(held.pid)?;

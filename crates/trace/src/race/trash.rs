@@ -1,5 +1,5 @@
-//! What executions leave is moved away until the race ends. A file system that has just removed thousands of files takes many times as long
-//! to make others: `cp -r` of 2,000 files on ext4 0.05 to 0.1 s behind a move, 0.6 to 2 s behind a removal.
+//! Moves files of earlier executions away until the race ends. A file system that has just removed thousands of files takes many times
+//! as long to make others: `cp -r` of 2,000 files on ext4 takes 0.05 to 0.1 s after a move, 0.6 to 2 s after a removal.
 
 use super::site::remove;
 use anyhow::Result;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::private;
 
-/// Beyond this, all is removed after all.
+/// With more than this, all is removed after all.
 const MOST: Used = Used {
     files: 100_000,
     bytes: 2 << 30,
 };
 
-/// Removing a file takes about 25 us on a quiet machine, and 60 beside other work.
+/// The time to remove a file: about 25 us on a quiet machine, and 60 us beside other work.
 const REMOVAL: Duration = Duration::from_micros(60);
 
 #[derive(Clone, Copy, Default)]
@@ -28,12 +28,12 @@ struct Used {
 pub struct Trash {
     directory: PathBuf,
     moved: Cell<u64>,
-    /// Of the file system, before anything was moved.
+    /// The use of the file system before anything was moved.
     before: Cell<Option<Used>>,
 }
 
 impl Trash {
-    /// In this directory, which is made when it is needed, on the file system of what is moved there.
+    /// Moves files to `directory`, which is made when it is needed and must be on their file system.
     pub fn new(directory: PathBuf) -> Trash {
         Trash {
             directory,
@@ -42,7 +42,7 @@ impl Trash {
         }
     }
 
-    /// Takes it away; from another file system by removing it.
+    /// Moves a file or directory away; removes it if it is on another file system.
     pub fn take(&self, path: &Path) -> Result<()> {
         if !self.directory.exists() {
             private::make(&self.directory)?;
@@ -70,7 +70,7 @@ impl Trash {
         held.files > MOST.files || held.bytes > MOST.bytes
     }
 
-    /// With what others have made on the file system since.
+    /// The use of what was moved, and of files that others have made on the file system since.
     fn held(&self) -> Used {
         let Some((before, now)) = self.before.get().zip(self.used()) else {
             return Used::default();
@@ -97,17 +97,18 @@ mod tests {
     #[test]
     fn files_and_directories_are_moved_away_under_names_of_their_own() {
         let top = tempfile::tempdir().unwrap();
-        let at = |name: &str| top.path().join(name);
-        let trash = Trash::new(at("trash"));
-        for name in ["file", "deep/er"] {
-            fs::create_dir_all(at("deep")).unwrap();
-            fs::write(at(name), name).unwrap();
+        let [file, deep, gone, moved] =
+            ["file", "deep", "gone", "trash"].map(|name| top.path().join(name));
+        let trash = Trash::new(moved.clone());
+        fs::create_dir(&deep).unwrap();
+        for path in [&file, &deep.join("er")] {
+            fs::write(path, "text").unwrap();
         }
-        trash.take(&at("file")).unwrap();
-        trash.take(&at("deep")).unwrap();
-        assert!(!at("file").exists() && !at("deep").exists());
-        assert_eq!(fs::read_to_string(at("trash/1")).unwrap(), "file");
-        assert!(at("trash/2/er").exists());
-        assert!(trash.take(&at("gone")).is_err());
+        trash.take(&file).unwrap();
+        trash.take(&deep).unwrap();
+        assert!(!file.exists() && !deep.exists());
+        assert_eq!(fs::read_to_string(moved.join("1")).unwrap(), "text");
+        assert!(moved.join("2/er").exists());
+        assert!(trash.take(&gone).is_err());
     }
 }

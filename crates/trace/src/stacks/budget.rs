@@ -1,5 +1,5 @@
-//! What a profile may read from the files of those it traces, who may have made them to exhaust or to hold us: so many bytes, and so
-//! much CPU time to work through them. Beyond it, functions have no names.
+//! The limits on reading files that traced programs have mapped, which somebody may have made to exhaust or to hold us: so many bytes,
+//! and so much CPU time to work through them. Beyond these, functions have no names.
 
 use nix::time::ClockId;
 use object::ReadRef;
@@ -8,12 +8,12 @@ use std::ops::Range;
 use sys::clock::now_ns;
 
 const BYTES: u64 = 64 << 20;
-/// Images whose file stays open until its names are needed.
+/// The largest number of images whose file stays open until its names are needed.
 const FILES: u64 = 512;
 const CPU_NS: u64 = 2_000_000_000;
-/// Of each event and name: usual ones take less.
+/// CPU time of each event and name that is not counted: usual ones take less.
 const FREE_NS: u64 = 1_000_000;
-/// For the name of a section.
+/// The bytes that the name of a section costs.
 const STRING: u64 = 64;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Budget {
     bytes: Cell<u64>,
     files: Cell<u64>,
     cpu_ns: Cell<u64>,
-    /// On the thread's CPU clock: the end of what is being done.
+    /// The end of the present work, on the thread's CPU clock.
     deadline_ns: Cell<u64>,
     is_exceeded: Cell<bool>,
 }
@@ -39,11 +39,12 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// What is refused leaves the rest to smaller ones.
+    /// Takes bytes from the budget; false if there are not enough, which leaves the rest to smaller files.
     pub fn take(&self, bytes: u64) -> bool {
         self.take_from(&self.bytes, bytes)
     }
 
+    /// Takes one of the files that may stay open.
     pub fn take_file(&self) -> bool {
         self.take_from(&self.files, 1)
     }
@@ -56,7 +57,7 @@ impl Budget {
         left.is_some()
     }
 
-    /// `None` if there was no time left. A long loop asks whether its time `is_over`.
+    /// Does `work` and charges its CPU time; `None` if there was no time left. A long loop asks whether its time `is_over`.
     pub fn timed<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         if !self.take_from(&self.cpu_ns, 1) {
             return None;
@@ -70,12 +71,14 @@ impl Budget {
         Some(done)
     }
 
+    /// Whether the present work has used up the time.
     pub fn is_over(&self) -> bool {
         let is_over = thread_ns() >= self.deadline_ns.get();
         self.is_exceeded.set(self.is_exceeded.get() || is_over);
         is_over
     }
 
+    /// A line for the user if something was refused.
     pub fn warning(&self) -> Option<String> {
         if !self.is_exceeded.get() {
             return None;
@@ -92,7 +95,7 @@ fn thread_ns() -> u64 {
     now_ns(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
-/// Charges for every read, of what was read before too: it is worked through again.
+/// Data that charges for every read, also of bytes that were read before: they are worked through again.
 #[derive(Clone, Copy)]
 pub struct Metered<'a, R> {
     pub data: R,

@@ -1,6 +1,6 @@
 //! Opens the files that processes have mapped as code. A file is known by device, inode, generation and size: another one may have its
-//! path by now. A process that lives shows its mappings in /proc. Of one that has ended there is the path within the file system,
-//! which may be mounted here too.
+//! path by now. A process that lives shows its mappings in /proc. For one that has ended, there is the path within the file system, which
+//! may be mounted here too.
 
 use super::budget::Budget;
 use super::image::Image;
@@ -32,7 +32,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Opened `through` the process if that lives: its PID, and start and end of the mapping.
+    /// The image of a mapped file, opened `through` the process if that lives: its PID, and start and end of the mapping.
     pub fn mapped(
         &mut self,
         file: &MappedFile,
@@ -43,15 +43,11 @@ impl Files {
             return image.clone();
         }
         let path = path(names);
-        let opened = |place: File| {
-            regular::open(&place, LARGEST)
-                .filter(|(_, facts)| facts.ino() == file.inode && facts.len() == file.size)
-        };
         let through = through
             .and_then(|(pid, start, end)| through_process(pid, start, end))
-            .and_then(opened);
-        let found = through.or_else(|| place_here(file.device, &path).and_then(opened));
-        let Some((opened, facts)) = found else {
+            .and_then(|place| open_same(file, &place));
+        let opened = through.or_else(|| open_same(file, &place_here(file.device, &path)?));
+        let Some((opened, facts)) = opened else {
             return self.unread(&path);
         };
         let image = self.opened(&path, opened, &facts);
@@ -59,7 +55,7 @@ impl Files {
         image
     }
 
-    /// Of a program that has ended: where its root was, if files are mounted there as they are here.
+    /// The interpreter of a program that has ended, below its root; only if its mounts are those of this process.
     pub fn interpreter(&self, executed: &Executed, path: &Path) -> Option<Rc<Image>> {
         let same = fs::read_link("/proc/self/ns/mnt").ok()?.to_str()?
             == format!("mnt:[{}]", executed.mounts);
@@ -73,9 +69,10 @@ impl Files {
         Some(self.opened(path.to_str()?, file, &facts))
     }
 
+    /// The image of a line of a process's maps.
     pub fn of_line(&self, pid: u32, line: &Line) -> Rc<Image> {
         let place = through_process(pid, line.start, line.end).or_else(|| {
-            // Without privileges.
+            // map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; this way does not.
             let root = regular::place(Path::new(&format!("/proc/{pid}/root"))).ok()?;
             regular::place_in(&root, Path::new(&line.path), Links::Refused).ok()
         });
@@ -112,12 +109,19 @@ impl Files {
     }
 }
 
+/// The mapped file at a place, if it still is that file.
+fn open_same(file: &MappedFile, place: &File) -> Option<(File, Metadata)> {
+    regular::open(place, LARGEST)
+        .filter(|(_, facts)| facts.ino() == file.inode && facts.len() == file.size)
+}
+
 fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// Whether PIDs in events, which are the kernel's own, are those of /proc here.
 pub fn numbers_are_ours() -> bool {
-    fs::read_link("/proc/self/ns/pid").is_ok_and(|of| of.as_os_str() == FIRST_PIDS)
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() == FIRST_PIDS)
 }
 
 fn through_process(pid: u32, start: u64, end: u64) -> Option<File> {
@@ -128,7 +132,7 @@ fn through_process(pid: u32, start: u64, end: u64) -> Option<File> {
     regular::place(Path::new(&link)).ok()
 }
 
-/// Within the file system: an event has the names outwards.
+/// The path within the file system; events have its names in order from the file outwards.
 fn path(names: &[u8]) -> String {
     let names = names.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     // The outermost is the root of the file system.
@@ -155,7 +159,7 @@ fn place_here(device: u32, path: &str) -> Option<File> {
                 Links::Refused,
             )
             .ok()?;
-            // Another file system may hide it.
+            // Another file system, mounted later, may hide the file.
             let info =
                 fs::read_to_string(format!("/proc/self/fdinfo/{}", place.as_raw_fd())).ok()?;
             let is_there = info.lines().any(|line| {
@@ -166,10 +170,10 @@ fn place_here(device: u32, path: &str) -> Option<File> {
         })
 }
 
-/// `None` for one without a file.
+/// A line of a process's maps; `None` for a mapping without a file.
 pub fn line(line: &str) -> Option<Line> {
     let line = parse_mapping(line).filter(|line| line.path.starts_with('/'))?;
-    // A mark if the file is gone.
+    // The kernel marks files that were removed.
     let path = line
         .path
         .strip_suffix(" (deleted)")

@@ -18,11 +18,12 @@ const LARGEST: u64 = 1 << 30;
 const LONGEST_NAME: usize = 1024;
 const LONGEST_SYMBOL: usize = 4096;
 
+/// The length that a function without a size has at most, if nothing else shows its end.
 const UNSIZED: u64 = 4096;
-/// If it has no symbol: a few instructions.
+/// The entry point if it has no symbol: its length, a few instructions, and its name.
 const START: (u64, &[u8]) = (32, b"_start");
 
-/// Ascending by address.
+/// Functions in the order of their addresses.
 #[derive(Debug, Default)]
 pub struct Functions {
     all: Vec<Function>,
@@ -37,13 +38,14 @@ struct Function {
 }
 
 impl Functions {
+    /// The functions in the symbol tables of an ELF file; empty if it is malformed.
     pub fn from_elf<'a, R: ReadRef<'a>>(data: Metered<'a, R>) -> Functions {
         let mut functions = Functions::default();
         functions.read(data, None);
         functions.sorted()
     }
 
-    /// Lines of an address, a size and a name (linux, tools/perf/Documentation/jit-interface.txt).
+    /// The functions in a perf map: lines of an address, a size and a name (linux, tools/perf/Documentation/jit-interface.txt).
     pub fn from_perf_map(text: Vec<u8>, budget: &Budget) -> Functions {
         fn hex(word: &[u8]) -> Option<u64> {
             let word = std::str::from_utf8(word).ok()?;
@@ -66,6 +68,7 @@ impl Functions {
         functions.sorted()
     }
 
+    /// Adds the functions of the separate debug file with that build ID, if this user or root has installed one.
     pub fn with_debug_file(mut self, build_id: &[u8], budget: &Budget) -> Functions {
         fn ours(user: u32) -> bool {
             user == 0 || user == nix::unistd::geteuid().as_raw()
@@ -83,7 +86,7 @@ impl Functions {
         self.sorted()
     }
 
-    /// Of a file with that build ID alone.
+    /// Adds the functions of a file; with `build_id`, only if the file has it.
     fn read<'a, R: ReadRef<'a>>(&mut self, data: Metered<'a, R>, build_id: Option<&[u8]>) {
         if self
             .read_elf::<FileHeader64<Endianness>, R>(data, build_id)
@@ -106,7 +109,7 @@ impl Functions {
         }
         for table in sections
             .iter()
-            .filter(|own| matches!(own.sh_type(endian), SHT_SYMTAB | SHT_DYNSYM))
+            .filter(|section| matches!(section.sh_type(endian), SHT_SYMTAB | SHT_DYNSYM))
         {
             self.read_table(table, &sections, endian, data);
         }
@@ -129,11 +132,6 @@ impl Functions {
         let names = names.data(endian, data).ok()?;
         let first = self.names.len();
         self.names.extend_from_slice(names);
-        let is_code = |symbol: &H::Sym| {
-            sections
-                .section(SectionIndex(symbol.st_shndx(endian).0.into()))
-                .is_ok_and(|section| section.sh_flags(endian).contains(SHF_EXECINSTR))
-        };
         for (number, symbol) in symbols.iter().enumerate() {
             if number % 1024 == 0 && data.budget.is_over() {
                 break;
@@ -142,8 +140,14 @@ impl Functions {
             let name = names.get(at..).unwrap_or_default();
             let is_function = match symbol.st_type() {
                 STT_FUNC | STT_GNU_IFUNC => true,
-                // Written in assembler. Marks such as `$x` are no names.
-                STT_NOTYPE => !name.starts_with(b"$") && !name.starts_with(b".") && is_code(symbol),
+                // Functions in assembler have no type. Neither have marks such as `$x`, which are not names.
+                STT_NOTYPE => {
+                    !name.starts_with(b"$")
+                        && !name.starts_with(b".")
+                        && sections
+                            .section(SectionIndex(symbol.st_shndx(endian).0.into()))
+                            .is_ok_and(|section| section.sh_flags(endian).contains(SHF_EXECINSTR))
+                }
                 _ => false,
             };
             if is_function && symbol.st_shndx(endian) != SHN_UNDEF {
@@ -157,7 +161,7 @@ impl Functions {
         Some(())
     }
 
-    /// The name is an offset among the names, and a length.
+    /// Adds a function whose name is at an offset among the names, with a length.
     fn add(&mut self, start: u64, bytes: u64, at: usize, length: usize, budget: &Budget) {
         let name = (at as u32, length.min(LONGEST_SYMBOL) as u32);
         if start > 0 && length > 0 && budget.take(size_of::<Function>() as u64) {
@@ -165,7 +169,7 @@ impl Functions {
         }
     }
 
-    /// Of several names of one address, the shortest is the one that programmers call.
+    /// Sorts the functions. If an address has several names, the shortest is the one that programmers call.
     fn sorted(mut self) -> Functions {
         self.all
             .sort_unstable_by_key(|function| (function.start, function.name.1, function.name.0));
@@ -173,8 +177,9 @@ impl Functions {
         self
     }
 
-    /// A function without a size goes on to the next, or to where an unwind entry says that another one begins.
-    pub fn at(&self, address: u64, begins: Option<u64>) -> Option<String> {
+    /// The name of the function that contains an address. A function without a size goes on to the next one, or to `begins`, at which
+    /// by an unwind entry the address's function begins.
+    pub fn containing(&self, address: u64, begins: Option<u64>) -> Option<String> {
         let next = self
             .all
             .partition_point(|function| function.start <= address);
@@ -211,7 +216,7 @@ fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
     Some(format!("/usr/lib/debug/.build-id/{first:02x}/{rest}.debug").into())
 }
 
-/// C++ without the types of parameters and result, Rust without hash, any other without its version.
+/// A readable name: C++ without the types of parameters and result, Rust without hash, others without their version.
 fn demangled(name: &str) -> String {
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     let mut short = Short(String::new());
@@ -273,7 +278,7 @@ mod tests {
         let f = Some("LazyCompile:*f /x.js:1".to_string());
         let expected = [None, f.clone(), f, Some("g".to_string()), None];
         assert_eq!(
-            [0xfff, 0x1000, 0x101f, 0x1020, 0x1030].map(|at| functions.at(at, None)),
+            [0xfff, 0x1000, 0x101f, 0x1020, 0x1030].map(|at| functions.containing(at, None)),
             expected
         );
     }
@@ -281,12 +286,13 @@ mod tests {
     #[test]
     fn a_function_without_a_size_ends_where_an_unwind_entry_begins() {
         let functions = from_perf_map("1000 0 f\n");
-        let at = |begins| functions.at(0x1800, begins);
-        assert_eq!(
-            (at(None).as_deref(), at(Some(0x1000)).as_deref()),
-            (Some("f"), Some("f"))
-        );
-        assert_eq!(functions.at(0x1800, Some(0x1700)), None);
+        for (begins, expected) in [
+            (None, Some("f")),
+            (Some(0x1000), Some("f")),
+            (Some(0x1700), None),
+        ] {
+            assert_eq!(functions.containing(0x1800, begins).as_deref(), expected);
+        }
     }
 
     #[test]

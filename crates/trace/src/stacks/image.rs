@@ -1,6 +1,6 @@
 //! A file that is mapped as code: how to unwind from an address in it, and the name of the function there.
 //!
-//! It may have been made by whom we trace: what is malformed has no names, and sizes are limited.
+//! The file may have been made by the user whose programs are traced: malformed ones have no names, and sizes are limited.
 
 use super::budget::{Budget, Metered};
 use super::functions::Functions;
@@ -23,9 +23,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Linkers make one or two.
+/// The largest number of code segments; linkers make one or two.
 const MOST_SEGMENTS: usize = 64;
-/// Of an unwind entry, and operations of its expressions: compilers need some hundred.
+/// The largest number of instructions of an unwind entry and operations of its expressions; compilers make some hundred.
 const MOST_INSTRUCTIONS: u32 = 4096;
 
 #[derive(Debug, Default)]
@@ -46,11 +46,11 @@ pub struct Frames {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     pub start: u64,
-    /// It has few instructions, and its expressions do not jump.
+    /// Whether it has few instructions, and expressions that do not jump.
     pub is_bounded: bool,
 }
 
-/// Of code.
+/// A segment of code.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     offset: u64,
@@ -76,6 +76,7 @@ pub struct Image {
 }
 
 impl Image {
+    /// An image whose file could not be read: it has a name, and no functions.
     pub fn unread(name: &str) -> Image {
         Image {
             name: name.to_string(),
@@ -83,12 +84,14 @@ impl Image {
         }
     }
 
+    /// The image of a file, which stays open until its names are needed, within the budget.
     pub fn from_file(name: &str, file: File, budget: &Rc<Budget>) -> Image {
         let image = Image::parse(name, &ReadCache::new(&file), budget);
         image.file.replace(budget.take_file().then_some(file));
         image
     }
 
+    /// The image of an ELF file in memory, such as the vDSO.
     pub fn from_bytes(name: &str, data: &[u8], budget: &Rc<Budget>) -> Image {
         let image = Image::parse(name, data, budget);
         let _ = image
@@ -118,14 +121,15 @@ impl Image {
         (self.start, self.is_64_bit) = (header.e_entry(endian).into(), header.is_class_64());
         self.interpreter = interpreter(data);
         let segments = header.program_headers(endian, data).ok()?.iter();
-        let code = segments
-            .filter(|own| own.p_type(endian) == PT_LOAD && own.p_flags(endian).contains(PF_X));
+        let code = segments.filter(|header| {
+            header.p_type(endian) == PT_LOAD && header.p_flags(endian).contains(PF_X)
+        });
         self.segments = code
             .take(MOST_SEGMENTS)
-            .map(|own| Segment {
-                offset: own.p_offset(endian).into(),
-                bytes: own.p_filesz(endian).into(),
-                address: own.p_vaddr(endian).into(),
+            .map(|header| Segment {
+                offset: header.p_offset(endian).into(),
+                bytes: header.p_filesz(endian).into(),
+                address: header.p_vaddr(endian).into(),
             })
             .collect();
         let sections = header.sections(endian, data).ok()?;
@@ -136,15 +140,16 @@ impl Image {
         Some(())
     }
 
-    /// In the file's own numbering, of code at `offset`. A mapping begins with a page: with the end of another segment, which has that
-    /// offset too but is somewhere else in memory.
+    /// The address of code at `offset`, as the file numbers addresses. A mapping begins with a page, which may hold the end of another
+    /// segment: that has the offset too but is somewhere else in memory.
     pub fn address(&self, offset: u64) -> Option<u64> {
         const LARGEST_PAGE: u64 = 65536;
-        let code = || self.segments.iter();
-        let segment = code()
-            .find(|own| own.offset <= offset && offset - own.offset < own.bytes)
+        let mut segments = self.segments.iter();
+        let segment = segments
+            .clone()
+            .find(|code| code.offset <= offset && offset - code.offset < code.bytes)
             .or_else(|| {
-                code().find(|own| offset <= own.offset && own.offset - offset < LARGEST_PAGE)
+                segments.find(|code| offset <= code.offset && code.offset - offset < LARGEST_PAGE)
             })?;
         let moved = segment.address.wrapping_sub(segment.offset);
         Some(moved.wrapping_add(offset))
@@ -162,30 +167,34 @@ impl Image {
         })
     }
 
-    /// Its name; without a symbol, where the function begins by its unwind entry (`git:0x1234`); or the bare offset (`git+0x1250`).
+    /// The name of the function at an offset; without a symbol, the address at which it begins by its unwind entry (`git:0x1234`), or
+    /// the bare offset (`git+0x1250`).
     pub fn function(&self, offset: u64) -> String {
-        let found = self.address(offset).and_then(|address| {
+        let name = self.address(offset).and_then(|address| {
             let entry = self.entry(address);
-            let named = self.functions().at(address, entry.map(|entry| entry.start));
+            let named = self
+                .functions()
+                .containing(address, entry.map(|entry| entry.start));
             named.or_else(|| Some(format!("{}:{:#x}", self.name, entry?.start)))
         });
-        found.unwrap_or_else(|| format!("{}+{offset:#x}", self.name))
+        name.unwrap_or_else(|| format!("{}+{offset:#x}", self.name))
     }
 
     fn functions(&self) -> &Functions {
         self.functions.get_or_init(|| {
             let budget = &self.budget;
             let file = self.file.borrow();
-            let own = file.as_ref().map(|file| {
+            let symbols = file.as_ref().map(|file| {
                 let data = &ReadCache::new(file);
                 Functions::from_elf(Metered { data, budget })
             });
-            own.unwrap_or_default()
+            symbols
+                .unwrap_or_default()
                 .with_debug_file(&self.build_id, budget)
         })
     }
 
-    /// The address of `_PyRuntime` in a Python, in the file's own numbering.
+    /// The address of `_PyRuntime` in a Python, as the file numbers addresses; `None` in other files.
     pub fn python(&self) -> Option<u64> {
         *self.python.get_or_init(|| {
             let (file, budget) = (self.file.borrow(), &self.budget);
@@ -194,16 +203,17 @@ impl Image {
         })
     }
 
-    /// `app.c:12`
+    /// The line of source at an offset, such as `app.c:12`; `None` without debug information.
     pub fn line(&self, offset: u64) -> Option<String> {
         let lines = self.lines.get_or_init(|| {
             let (file, budget) = (self.file.borrow(), &self.budget);
             let data = &ReadCache::new(file.as_ref()?);
             Lines::from_elf(Metered { data, budget })
         });
-        lines.as_ref()?.at(self.address(offset)?)
+        lines.as_ref()?.containing(self.address(offset)?)
     }
 
+    /// The unwind entry that contains an address.
     pub fn entry(&self, address: u64) -> Option<Entry> {
         *self
             .entries
@@ -213,18 +223,22 @@ impl Image {
     }
 }
 
+/// The dynamic loader that an ELF file names (PT_INTERP).
 pub fn interpreter<'a, R: ReadRef<'a>>(data: R) -> Option<PathBuf> {
-    fn of<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(data: R) -> Option<&'a [u8]> {
+    fn path_of<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
+        data: R,
+    ) -> Option<&'a [u8]> {
         let header = H::parse(data).ok()?;
         let endian = header.endian().ok()?;
         let mut segments = header.program_headers(endian, data).ok()?.iter();
         segments.find_map(|segment| segment.interpreter(endian, data).ok()?)
     }
-    let path = of::<FileHeader64<Endianness>, R>(data)
-        .or_else(|| of::<FileHeader32<Endianness>, R>(data))?;
+    let path = path_of::<FileHeader64<Endianness>, R>(data)
+        .or_else(|| path_of::<FileHeader32<Endianness>, R>(data))?;
     Some(OsStr::from_bytes(path).into())
 }
 
+/// The build ID that the linker has put into an ELF file's notes.
 pub fn build_id<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
     sections: &SectionTable<'a, H, R>,
     endian: Endianness,
@@ -232,7 +246,7 @@ pub fn build_id<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
 ) -> Option<&'a [u8]> {
     let notes = sections
         .iter()
-        .filter_map(|own| own.notes(endian, data).ok()?);
+        .filter_map(|section| section.notes(endian, data).ok()?);
     let mut all = notes.flat_map(|mut notes| from_fn(move || notes.next().ok()?));
     let id = all.find(|note| note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID);
     id.map(|note| note.desc())
@@ -243,19 +257,20 @@ fn frames<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
     endian: Endianness,
     data: Metered<'a, R>,
 ) -> Option<Frames> {
-    let find = |name: &str| Some(sections.section_by_name(endian, name.as_bytes())?.1);
-    let address = |name| find(name).map_or(0, |own| own.sh_addr(endian).into());
-    let section = |name| {
+    let [entries, index, text, got] = [".eh_frame", ".eh_frame_hdr", ".text", ".got"]
+        .map(|name| Some(sections.section_by_name(endian, name.as_bytes())?.1));
+    let [entries, index] = [entries, index].map(|section| {
         Some(Section {
-            address: address(name),
-            bytes: find(name)?.data(endian, data).ok()?.into(),
+            address: section?.sh_addr(endian).into(),
+            bytes: section?.data(endian, data).ok()?.into(),
         })
-    };
+    });
+    let [text, got] = [text, got].map(|section| section.map_or(0, |it| it.sh_addr(endian).into()));
     let frames = Frames {
-        entries: section(".eh_frame")?,
-        index: section(".eh_frame_hdr").unwrap_or_default(),
-        text: address(".text"),
-        got: address(".got"),
+        entries: entries?,
+        index: index.unwrap_or_default(),
+        text,
+        got,
     };
     Some(frames.indexed(data.budget))
 }
@@ -269,7 +284,7 @@ impl Frames {
         (frames, bases.set_eh_frame_hdr(self.index.address))
     }
 
-    /// With an index as a linker makes it (LSB Core 5.0, 10.6.2), if there is none.
+    /// Adds an index as a linker makes it (LSB Core 5.0, 10.6.2), if there is none.
     fn indexed(mut self, budget: &Budget) -> Frames {
         const ABSOLUTE_64: u8 = 4;
         if !self.index.bytes.is_empty() {
@@ -309,10 +324,10 @@ impl Frames {
             .fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset)
             .ok()?;
         let mut all = frame.cie().instructions(&frames, &bases);
-        let mut own = frame.instructions(&frames, &bases);
+        let mut more = frame.instructions(&frames, &bases);
         let encoding = frame.cie().encoding();
         let mut left = MOST_INSTRUCTIONS;
-        let is_bounded = [&mut all, &mut own].into_iter().all(|instructions| {
+        let is_bounded = [&mut all, &mut more].into_iter().all(|instructions| {
             from_fn(|| instructions.next().ok().flatten())
                 .all(|each| is_bounded(&each, &frames, encoding, &mut left))
         });
@@ -325,7 +340,7 @@ impl Frames {
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Compilers make no expressions that jump.
+/// Whether an instruction ends soon. An expression that jumps may loop for ever; compilers make none.
 fn is_bounded(
     instruction: &CallFrameInstruction<usize>,
     frames: &EhFrame<Bytes>,
@@ -359,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_are_no_programs_have_no_functions() {
+    fn files_that_are_not_programs_have_no_functions() {
         for bytes in [&b""[..], b"\x7fELF", b"#!/bin/sh"] {
             let image = Image::from_bytes("x", bytes, &Rc::default());
             assert_eq!(
@@ -421,13 +436,13 @@ mod tests {
 
     #[test]
     fn functions_begin_where_their_unwind_entries_do() {
-        let found = frames(&[0]);
+        let frames = frames(&[0]);
         let expected = Some(Entry {
             start: 0x1000,
             is_bounded: true,
         });
         assert_eq!(
-            [0xfff, 0x1000, 0x100f, 0x1010].map(|at| found.entry(at)),
+            [0xfff, 0x1000, 0x100f, 0x1010].map(|at| frames.entry(at)),
             [None, expected, expected, None]
         );
     }

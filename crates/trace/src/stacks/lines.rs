@@ -1,4 +1,4 @@
-//! Lines of source by address, as `.debug_line` of an ELF file has them.
+//! Lines of source by address, from `.debug_line` of an ELF file.
 
 use super::budget::Metered;
 use gimli::{
@@ -10,29 +10,29 @@ use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, ReadRef};
 use std::sync::Arc;
 
-/// Larger ones take too long.
+/// The largest section that is read; larger ones take too long.
 const LARGEST: u64 = 8 << 20;
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Rows of an address, the file and the line from there on: ascending. Where code ends, the file is none.
+/// Rows of an address, and the file and the line from there on, in the order of addresses; no file behind the end of code.
 #[derive(Debug, Default)]
 pub struct Lines(Vec<(u64, Option<Line>)>);
 
 type Line = (Arc<str>, u64);
 
 impl Lines {
+    /// The lines of all units; `None` without debug information, or if it is malformed.
     pub fn from_elf<'a, R: ReadRef<'a>>(data: Metered<'a, R>) -> Option<Lines> {
         let header = FileHeader64::<Endianness>::parse(data).ok()?;
         let endian = header.endian().ok()?;
         let sections = header.sections(endian, data).ok()?;
-        let section = |name: &str| {
-            let (_, own) = sections.section_by_name(endian, name.as_bytes())?;
-            let is_small = own.sh_size(endian) <= LARGEST;
-            own.data(endian, data).ok().filter(|_| is_small)
-        };
-        let programs = section(".debug_line")?;
-        let names = section(".debug_line_str").unwrap_or_default();
-        let names = DebugLineStr::from(EndianSlice::new(names, LittleEndian));
+        let [programs, names] = [".debug_line", ".debug_line_str"].map(|name| {
+            let (_, section) = sections.section_by_name(endian, name.as_bytes())?;
+            let is_small = section.sh_size(endian) <= LARGEST;
+            section.data(endian, data).ok().filter(|_| is_small)
+        });
+        let programs = programs?;
+        let names = DebugLineStr::from(EndianSlice::new(names.unwrap_or_default(), LittleEndian));
         let mut lines = Lines::default();
         let mut at = 0;
         while at < programs.len() && !data.budget.is_over() {
@@ -44,7 +44,7 @@ impl Lines {
         Some(lines)
     }
 
-    /// Returns the bytes of the program.
+    /// Adds the rows of the line program at an offset, and returns its length in bytes.
     fn read(&mut self, all: &[u8], at: usize, names: &DebugLineStr<Bytes>) -> Option<usize> {
         let programs = DebugLine::new(all, LittleEndian);
         let program = programs.program(DebugLineOffset(at), 8, None, None).ok()?;
@@ -55,7 +55,7 @@ impl Lines {
         let mut rows = program.rows();
         while let Ok(Some((header, row))) = rows.next_row() {
             let number = row.file_index();
-            if file.as_ref().is_none_or(|(own, _)| *own != number) {
+            if file.as_ref().is_none_or(|(known, _)| *known != number) {
                 file = Some((number, name(header, number, names)?));
             }
             let line = row.line().filter(|_| !row.end_sequence());
@@ -65,8 +65,8 @@ impl Lines {
         Some(bytes)
     }
 
-    /// `app.c:12`
-    pub fn at(&self, address: u64) -> Option<String> {
+    /// The line of an address, such as `app.c:12`.
+    pub fn containing(&self, address: u64) -> Option<String> {
         let next = self.0.partition_point(|(start, _)| *start <= address);
         let (_, line) = self.0.get(next.checked_sub(1)?)?;
         let (file, line) = line.as_ref()?;
@@ -74,7 +74,7 @@ impl Lines {
     }
 }
 
-/// Of a file, without its directory.
+/// The name of a file, without its directory.
 fn name<'a>(
     header: &LineProgramHeader<Bytes<'a>>,
     number: u64,

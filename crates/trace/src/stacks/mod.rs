@@ -1,5 +1,5 @@
-//! Who makes the calls: turns what the eBPF programs send (mappings, forks, and copied stacks of a sample of calls, `bpf/stacks.h`)
-//! into named stacks for each place that calls are made from. Functions that were inlined have no frame.
+//! Who makes the calls: turns events of the eBPF programs (mappings, forks, and copied stacks of a sample of calls, `bpf/stacks.h`) into
+//! named stacks for each place that calls are made from. Functions that were inlined have no frame.
 
 mod budget;
 mod files;
@@ -33,13 +33,14 @@ use sys::bpf::{Event, Executed, Forked, Live, Mapped, Python, Sample, Script, St
 use sys::step::{self, parse_mapping};
 use zerocopy::FromBytes;
 
-/// Threads in a call whose stacks are read, and the bytes of each.
+/// The largest number of threads in a call whose stacks are read, and the bytes of each.
 const MOST_OPEN: usize = 512;
 const OPEN_BYTES: usize = 32_768;
 pub const UNKNOWN: &str = "[unknown]";
+/// With fewer processes, none is forgotten.
 const MANY: usize = 4096;
 
-/// Where a function is: in which file, or in the memory of which process.
+/// A function's place: in a file, or in the memory of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Frame {
     In { image: u32, offset: u64 },
@@ -63,17 +64,17 @@ pub struct Stacks {
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
     slow: HashMap<u32, usize>,
     calls: u64,
-    /// Those that execute Python, and where code of it has its instructions.
+    /// Processes that execute Python, and the offset of the instructions in its code objects.
     pythons: HashMap<u32, u64>,
-    /// That were found since they were asked for.
-    found: Vec<(u32, Python)>,
-    /// By process and address.
+    /// Those that nobody has asked for yet.
+    new_pythons: Vec<(u32, Python)>,
+    /// Functions of scripts by process and address.
     scripts: HashMap<(u32, u64), python::Function>,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
     names: RefCell<HashMap<Frame, Arc<str>>>,
-    /// Of those that were living last, twice as many may come before it is looked which have ended.
+    /// With more processes, those that have ended are forgotten: twice as many as were alive the last time.
     most_processes: usize,
-    /// Those that samples found on a CPU.
+    /// Processes that samples found on a CPU.
     on_cpus: HashMap<u32, Process>,
 }
 
@@ -96,15 +97,16 @@ fn sample(live: &Live) -> Sample {
     }
 }
 
-/// The outermost function first.
+/// A call's stack, the outermost function first.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stack {
     pub frames: Vec<Arc<str>>,
-    /// The innermost that is neither of the C library nor of a runtime, and the line of its call.
+    /// The innermost function that is neither of the C library nor of a runtime, and the line of its call.
     pub function: Option<Arc<str>>,
 }
 
 impl Stack {
+    /// A stack that was not copied, or could not be unwound.
     pub fn unknown() -> Stack {
         Stack {
             frames: vec![UNKNOWN.into()],
@@ -115,17 +117,18 @@ impl Stack {
 
 #[derive(Default)]
 pub struct Named {
-    /// With the number of sampled calls that each stack represents.
+    /// The stacks of each site, with the number of sampled calls that each represents.
     pub sites: HashMap<StackKey, Vec<(Stack, u64)>>,
     pub slow: HashMap<u32, Stack>,
     pub calls: u64,
-    /// Of each site, the function of most of its calls that is neither of the C library nor of a runtime.
+    /// For each site, the function of most of its calls that is neither of the C library nor of a runtime.
     pub functions: HashMap<StackKey, Arc<str>>,
-    /// The same of threads in a call.
+    /// The same for threads in a call.
     pub open: HashMap<u32, Arc<str>>,
 }
 
 impl Stacks {
+    /// Takes an event. Events must come in the order in which they happened: stacks are unwound by the mappings of that moment.
     pub fn take(&mut self, record: &[u8]) {
         let Ok((head, _)) = Event::ref_from_prefix(record) else {
             return;
@@ -137,7 +140,7 @@ impl Stacks {
             };
             let frames = budget.timed(|| self.walked(sample, stack));
             let frames = frames.unwrap_or_else(|| [Frame::Unknown].into());
-            self.count(sample, (frames, self.script(sample)));
+            self.add_sample(sample, (frames, self.script(sample)));
             self.look_for_python(head.process);
             return;
         }
@@ -163,13 +166,13 @@ impl Stacks {
 
     /// Processes that were found to execute Python since the last call.
     pub fn pythons(&mut self) -> Vec<(u32, Python)> {
-        std::mem::take(&mut self.found)
+        std::mem::take(&mut self.new_pythons)
     }
 
     fn look_for_python(&mut self, pid: u32) {
         let process = self.processes.get(&pid);
         let mut mappings = process.iter().flat_map(|process| process.mappings.iter());
-        let found = mappings.find_map(|mapping| {
+        let python = mappings.find_map(|mapping| {
             let version = python::version(&mapping.image.name)?;
             let moved = mapping
                 .start
@@ -178,10 +181,10 @@ impl Stacks {
             let at = version.at;
             Some((version, Python { runtime, at }))
         });
-        if let Some((version, python)) = found
+        if let Some((version, python)) = python
             && self.pythons.insert(pid, version.instructions).is_none()
         {
-            self.found.push((pid, python));
+            self.new_pythons.push((pid, python));
         }
     }
 
@@ -200,13 +203,13 @@ impl Stacks {
         for (code, instruction) in codes.take(sample.scripts as usize) {
             let function = self.scripts.get(&(pid, *code))?;
             if !function.is_library {
-                return function.at(instruction.checked_sub(code + instructions)?);
+                return function.location(instruction.checked_sub(code + instructions)?);
             }
         }
         None
     }
 
-    /// All events must have been taken.
+    /// Forgets processes that have ended, once there are many. All events must have been taken: later ones could be of such a process.
     pub fn forget(&mut self) {
         if self.processes.len() > self.most_processes.max(MANY) {
             self.processes
@@ -233,10 +236,10 @@ impl Stacks {
     fn executed(&mut self, executed: &Executed) {
         let (pid, space) = (executed.event.process, executed.event.space);
         let names = executed.path.get(..executed.length as usize);
-        let mut process = Process::of(space);
+        let mut process = Process::new(space);
         process.read(pid, &self.files);
         let start = auxiliary(executed, AT_ENTRY, true)
-            .and_then(|start| process.at(start))
+            .and_then(|start| process.mapping_at(start))
             .map(|at| (pid, at.start, at.end));
         let names = names.unwrap_or_default();
         let program = self.files.mapped(&executed.file, names, start);
@@ -244,15 +247,13 @@ impl Stacks {
         let lives = std::fs::read_link(format!("/proc/{pid}/exe")).is_ok();
         let mut images = process.mappings.iter().map(|mapping| &mapping.image);
         if !lives || images.all(|image| !Rc::ptr_eq(image, &program)) {
-            process = Process::of(space);
-            let value = |kind| auxiliary(executed, kind, program.is_64_bit);
-            process.map_image(
-                &program,
-                value(AT_ENTRY).unwrap_or(0).wrapping_sub(program.start),
-            );
+            process = Process::new(space);
+            let [entry, base] =
+                [AT_ENTRY, AT_BASE].map(|kind| auxiliary(executed, kind, program.is_64_bit));
+            process.map_image(&program, entry.unwrap_or(0).wrapping_sub(program.start));
             let path = program.interpreter.as_ref();
             let interpreter = path.and_then(|path| self.files.interpreter(executed, path));
-            if let (Some(image), Some(by)) = (interpreter, value(AT_BASE)) {
+            if let (Some(image), Some(by)) = (interpreter, base) {
                 process.map_image(&image, by);
             }
         }
@@ -260,7 +261,8 @@ impl Stacks {
         self.pythons.remove(&pid);
     }
 
-    /// Or a process has begun a thread: it may end before its first stack is read.
+    /// Gives a child the mappings of its parent. If a process has begun a thread, its mappings are read: it may end before its first
+    /// stack is copied.
     fn forked(&mut self, forked: &Forked) {
         if forked.parent == forked.event.process {
             self.known(&forked.event);
@@ -296,7 +298,7 @@ impl Stacks {
         self.known(&sample.event);
         let process = self.processes.entry(pid).or_default();
         if let Some((image, bytes)) = vdso
-            && process.at(sample.vdso).is_none()
+            && process.mapping_at(sample.vdso).is_none()
         {
             process.map(Mapping {
                 start: sample.vdso,
@@ -306,6 +308,7 @@ impl Stacks {
             });
         }
         let mut spots = process.walk(sample, stack, is_32_bit, &mut self.rules);
+        // An address in no file may be in a mapping whose event was lost.
         if spots.iter().any(|spot| matches!(spot, Spot::At(_))) && process.read(pid, &self.files) {
             spots = process.walk(sample, stack, is_32_bit, &mut self.rules);
         }
@@ -315,7 +318,7 @@ impl Stacks {
             .collect()
     }
 
-    fn count(&mut self, sample: &Sample, calls: Calls) {
+    fn add_sample(&mut self, sample: &Sample, calls: Calls) {
         let (number, _) = self.all.insert_full(calls);
         if sample.weight > 0 {
             self.calls += 1;
@@ -327,11 +330,11 @@ impl Stacks {
         }
     }
 
-    /// The process of an event. What it has mapped is that of the program that it executes now, as far as /proc shows.
+    /// The process of an event, with the mappings of the program that it executes now, as far as /proc shows.
     fn known(&mut self, event: &Event) -> &mut Process {
         let process = self.processes.entry(event.process).or_default();
         if process.space != event.space {
-            *process = Process::of(event.space);
+            *process = Process::new(event.space);
             process.read(event.process, &self.files);
         }
         process
@@ -366,14 +369,13 @@ impl Stacks {
         }
     }
 
+    /// All stacks with names; reads symbol tables, within the budget.
     pub fn named(&self) -> Named {
-        let site = |stacks: &BTreeMap<usize, u64>| {
+        let sites = self.sites.iter().map(|(key, stacks)| {
             let stacks = stacks.iter();
-            stacks
-                .map(|(number, weight)| (self.stack(*number), *weight))
-                .collect()
-        };
-        let sites = self.sites.iter().map(|(key, stacks)| (*key, site(stacks)));
+            let named = stacks.map(|(number, weight)| (self.stack(*number), *weight));
+            (*key, named.collect())
+        });
         let slow = self.slow.iter();
         Named {
             sites: sites.collect(),
@@ -390,27 +392,29 @@ impl Stacks {
         let most = self.sites.iter().filter_map(|(key, stacks)| {
             let (number, _) = stacks.iter().max_by_key(|(_, weight)| **weight)?;
             let (frames, script) = self.all.get_index(*number)?;
-            let own = || Some(self.own_function(frames)?.1);
-            Some((*key, script.clone().or_else(own)?))
+            let function = script
+                .clone()
+                .or_else(|| Some(self.program_function(frames)?.1));
+            Some((*key, function?))
         });
         most.collect()
     }
 
-    fn own_function(&self, frames: &[Frame]) -> Option<(Frame, Arc<str>)> {
-        let named = frames.iter().map(|frame| (*frame, self.name(*frame)));
-        let mut own = named.filter(|(frame, name)| {
+    /// The innermost function that is neither of the C library nor of a runtime.
+    fn program_function(&self, frames: &[Frame]) -> Option<(Frame, Arc<str>)> {
+        let mut named = frames.iter().map(|frame| (*frame, self.name(*frame)));
+        named.find(|(frame, name)| {
             let image = match frame {
                 Frame::In { image, .. } => self.images.get(*image as usize),
                 Frame::Compiled { .. } | Frame::Unknown => None,
             };
             !is_runtime(name) && !image.is_some_and(|image| is_library(&image.name))
-        });
-        own.next()
+        })
     }
 
-    /// With the line, if the file has it.
-    fn own_line(&self, frames: &[Frame]) -> Option<Arc<str>> {
-        let (frame, name) = self.own_function(frames)?;
+    /// That function with the line of its call, if the file has lines.
+    fn program_line(&self, frames: &[Frame]) -> Option<Arc<str>> {
+        let (frame, name) = self.program_function(frames)?;
         let line = match frame {
             Frame::In { image, offset } => {
                 let image = self.images.get(image as usize)?;
@@ -421,21 +425,21 @@ impl Stacks {
         Some(line.map_or(name.clone(), |line| format!("{name} ({line})").into()))
     }
 
-    /// The functions in which threads are in a call, as the memory of their stacks has it now.
+    /// The function in which each thread is in a call, by the present memory of its stack.
     pub fn waiting(&mut self, threads: &[Live]) -> HashMap<u32, Arc<str>> {
-        let found = threads.iter().take(MOST_OPEN).filter_map(|live| {
+        let functions = threads.iter().take(MOST_OPEN).filter_map(|live| {
             let memory = File::open(format!("/proc/{}/mem", live.process)).ok()?;
             let mut stack = vec![0; OPEN_BYTES];
             let read = memory.read_at(&mut stack, live.sp).ok()?;
             let sample = sample(live);
             let frames = self.walked(&sample, &stack[..read]);
-            let (_, name) = self.own_function(&frames)?;
+            let (_, name) = self.program_function(&frames)?;
             Some((live.pid, name))
         });
-        found.collect()
+        functions.collect()
     }
 
-    /// If not all that was wanted was read.
+    /// A line for the user if files were not read because of the budget.
     pub fn warning(&self) -> Option<String> {
         self.files.budget.warning()
     }
@@ -446,11 +450,11 @@ impl Stacks {
         };
         let frames = all.iter().rev();
         let mut frames: Vec<Arc<str>> = frames.map(|frame| self.name(*frame)).collect();
-        // Unknown ones in a row are one.
+        // Several unknown frames in a row are shown as one.
         frames.dedup_by(|a, b| **a == *UNKNOWN && a == b);
         Stack {
             frames,
-            function: script.clone().or_else(|| self.own_line(all)),
+            function: script.clone().or_else(|| self.program_line(all)),
         }
     }
 
@@ -470,7 +474,7 @@ impl Stacks {
                             let (place, functions) = self.compilers.get(place as usize)?;
                             functions
                                 .get_or_init(|| place.read(budget))
-                                .at(address, None)
+                                .containing(address, None)
                         }
                         Frame::Unknown => None,
                     })
@@ -480,25 +484,25 @@ impl Stacks {
             .clone()
     }
 
-    /// What a process maps is looked up while it lives; of one that ends at once, nothing is known.
+    /// Reads the mappings of a process that was sampled at an address, while it lives; of one that ends at once, nothing is known.
     pub fn look(&mut self, pid: u32, address: u64) {
         let process = self.on_cpus.entry(pid).or_default();
         let files = &self.files;
         files
             .budget
-            .timed(|| process.at(address).is_none() && process.read(pid, files));
+            .timed(|| process.mapping_at(address).is_none() && process.read(pid, files));
     }
 
-    /// And its file.
+    /// The function at an address of a process that `look` has read, and its file.
     pub fn function(&self, pid: u32, address: u64) -> Option<(String, String)> {
-        let mapping = self.on_cpus.get(&pid)?.at(address)?;
+        let mapping = self.on_cpus.get(&pid)?.mapping_at(address)?;
         let offset = address - mapping.start + mapping.offset;
         let name = self.files.budget.timed(|| mapping.image.function(offset))?;
         Some((name, mapping.image.name.clone()))
     }
 }
 
-/// Types of the auxiliary vector (linux/auxvec.h): where its interpreter is, and where it begins itself.
+/// Types of values in the auxiliary vector (linux/auxvec.h): the addresses of the interpreter, and of the program's entry point.
 const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 

@@ -18,21 +18,23 @@ pub struct MapLocation {
 }
 
 impl MapLocation {
+    /// The place of a process's map; `None` if it has ended.
     pub fn for_process(pid: u32) -> Option<MapLocation> {
-        // What is found through this is of one process, even if its PID is reused meanwhile.
+        // All files below this are of one process, even if its PID is reused meanwhile.
         let process = regular::place(Path::new(&format!("/proc/{pid}"))).ok()?;
-        let inside = |name: &str| format!("/proc/self/fd/{}/{name}", process.as_raw_fd());
-        let status = Status::read(inside("status"))?;
+        let [status, root] =
+            ["status", "root"].map(|name| format!("/proc/self/fd/{}/{name}", process.as_raw_fd()));
+        let status = Status::read(status)?;
         let user = status.numbers("Uid").nth(1)?;
         let pid = status.numbers("NSpid").next_back().unwrap_or(pid);
         Some(MapLocation {
-            root: regular::place(Path::new(&inside("root"))).ok()?,
+            root: regular::place(Path::new(&root)).ok()?,
             user,
             pid,
         })
     }
 
-    /// None if there is no such map, or it is not to be trusted.
+    /// The functions in the map; empty if there is none, or it is not to be trusted.
     pub fn read(&self, budget: &Budget) -> Functions {
         let path = format!("/tmp/perf-{}.map", self.pid);
         let file = regular::place_in(&self.root, Path::new(&path), Links::Refused).ok();
@@ -41,7 +43,7 @@ impl MapLocation {
             .filter(|(_, facts)| facts.uid() == self.user && budget.take(facts.len()));
         let mut text = Vec::new();
         if let Some((file, facts)) = opened {
-            // It may have grown.
+            // It may have grown since its size was charged.
             let _ = file.take(facts.len()).read_to_end(&mut text);
         }
         Functions::from_perf_map(text, budget)

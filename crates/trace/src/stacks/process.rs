@@ -1,4 +1,4 @@
-//! What a process has mapped as code, and the walk from a copied piece of its stack to the functions that led there.
+//! The mappings of a process's code, and the walk from a copied piece of its stack to the functions that led there.
 
 use super::files::{self, Files};
 use super::image::{Frames, Image};
@@ -18,9 +18,11 @@ use framehop::x86_64::{
     CacheX86_64 as Cache, UnwindRegsX86_64 as Registers, UnwinderX86_64 as Architecture,
 };
 
+/// The largest number of frames.
 const DEEPEST: usize = 256;
+/// A process's mappings are not read again within this time.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Of files as code: even programs with many libraries have some hundred.
+/// The largest number of mappings; even programs with many libraries have some hundred.
 const MOST_MAPPINGS: usize = 1024;
 
 #[derive(Clone, Debug)]
@@ -33,7 +35,7 @@ pub struct Mapping {
 
 pub enum Spot {
     In(Rc<Image>, u64),
-    /// In no file: compiled at run time, or none at all.
+    /// An address in no file: code compiled at run time, or not code at all.
     At(u64),
 }
 
@@ -54,13 +56,15 @@ type Walker = Architecture<Arc<[u8]>>;
 pub type Rules = Cache;
 
 impl Process {
-    pub fn of(space: u64) -> Process {
+    /// A process that has mapped nothing yet.
+    pub fn new(space: u64) -> Process {
         Process {
             space,
             ..Process::default()
         }
     }
 
+    /// Adds a mapping, and cuts away those that it replaces.
     pub fn map(&mut self, new: Mapping) {
         let mut all = Vec::with_capacity(self.mappings.len() + 2);
         for each in self.mappings.iter() {
@@ -87,6 +91,7 @@ impl Process {
         (self.mappings, self.walker) = (Rc::new(all), None);
     }
 
+    /// Adds the code of a program or library that is moved by `by`.
     pub fn map_image(&mut self, image: &Rc<Image>, by: u64) {
         for (start, end, offset) in image.code(by) {
             self.map(Mapping {
@@ -98,19 +103,19 @@ impl Process {
         }
     }
 
-    /// False if that was done just before. Nothing is read of a process that has ended.
+    /// Reads the mappings from /proc; false if that was done just before. A process that has ended has none.
     pub fn read(&mut self, pid: u32, files: &Files) -> bool {
         if self.read.is_some_and(|at| at.elapsed() < PATIENCE) || !files::numbers_are_ours() {
             return false;
         }
         self.read = Some(Instant::now());
-        // One that has ended and is not reaped has no lines.
+        // A process that has ended and is not reaped has no lines.
         let text = proc_stat::read(format!("/proc/{pid}/maps")).unwrap_or_default();
         for line in text.lines().filter_map(files::line) {
             if files.budget.is_over() {
                 break;
             }
-            let known = self.at(line.start);
+            let known = self.mapping_at(line.start);
             if known.is_none_or(|known| known.end != line.end) {
                 self.map(Mapping {
                     start: line.start,
@@ -123,7 +128,8 @@ impl Process {
         true
     }
 
-    pub fn at(&self, address: u64) -> Option<&Mapping> {
+    /// The mapping that contains an address.
+    pub fn mapping_at(&self, address: u64) -> Option<&Mapping> {
         let at = self
             .mappings
             .partition_point(|mapping| mapping.end <= address);
@@ -132,7 +138,7 @@ impl Process {
             .filter(|mapping| mapping.start <= address)
     }
 
-    /// From the function that made the call outwards. `stack` was copied from the stack pointer on.
+    /// The places of the functions, from the one that made the call outwards. `stack` was copied from the stack pointer on.
     pub fn walk(
         &mut self,
         sample: &Sample,
@@ -187,10 +193,11 @@ impl Process {
     }
 
     fn spot(&self, address: u64) -> Spot {
-        self.at(address).map_or(Spot::At(address), |mapping| {
-            let offset = address - mapping.start + mapping.offset;
-            Spot::In(mapping.image.clone(), offset)
-        })
+        self.mapping_at(address)
+            .map_or(Spot::At(address), |mapping| {
+                let offset = address - mapping.start + mapping.offset;
+                Spot::In(mapping.image.clone(), offset)
+            })
     }
 }
 
@@ -214,7 +221,7 @@ fn walker(mappings: &[Mapping]) -> Walker {
         image,
     } in mappings
     {
-        // What its addresses are moved by in this process.
+        // How far its addresses are moved in this process.
         let moved = image
             .address(*offset)
             .and_then(|address| start.checked_sub(address));
@@ -267,17 +274,18 @@ fn read<const BYTES: usize>(stack: &[u8], from: u64, address: u64) -> Option<[u8
     stack.get(at..at.checked_add(BYTES)?)?.try_into().ok()
 }
 
-/// By frame pointers: unwind entries of 32-bit programs are not evaluated.
+/// Return addresses by frame pointers: unwind entries of 32-bit programs are not evaluated.
 fn walk_frame_pointers(sample: &Sample, stack: &[u8]) -> impl Iterator<Item = u64> {
     let mut frame = sample.fp;
     let callers = std::iter::from_fn(move || {
-        let word = |address| {
-            read::<4>(stack, sample.sp, address)
-                .map(u32::from_le_bytes)
-                .map(u64::from)
-        };
-        let (next, address) = (word(frame)?, word(frame + 4)?);
+        let [next, address] = [frame, frame + 4].map(|address| {
+            let word = read::<4>(stack, sample.sp, address)?;
+            Some(u64::from(u32::from_le_bytes(word)))
+        });
+        let (next, address) = (next?, address?);
+        // A return address may lie behind the last instruction of its function.
         let inside = address.checked_sub(1)?;
+        // Outer frames are at higher addresses: others would lead in circles.
         frame = if next > frame { next } else { u64::MAX - 4 };
         Some(inside)
     });
@@ -312,7 +320,7 @@ mod tests {
             (0x4fff, Some(("old", 0x40ff))),
             (0x5000, None),
         ] {
-            let actual = process.at(address);
+            let actual = process.mapping_at(address);
             let actual = actual.map(|it| (it.image.name.as_str(), address - it.start + it.offset));
             assert_eq!(actual, expected);
         }
@@ -328,7 +336,7 @@ mod tests {
             fp: 0x1004,
             ..Sample::default()
         };
-        // The second frame leads back to the first: that is no stack.
+        // The second frame leads back to the first, as in no stack.
         assert_eq!(
             walk_frame_pointers(&sample, &stack).collect::<Vec<_>>(),
             [0x600, 0x700, 0x800]

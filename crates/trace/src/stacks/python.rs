@@ -1,4 +1,5 @@
-//! Functions of Python: where an interpreter has what it executes (`bpf/python.h`), and which line an instruction belongs to.
+//! Functions of Python: the places in an interpreter's memory of the code that it executes (`bpf/python.h`), and the lines of
+//! instructions.
 
 use object::elf::{FileHeader64, SHT_DYNSYM};
 use object::read::elf::{FileHeader, Sym};
@@ -6,7 +7,7 @@ use object::{Endianness, ReadRef};
 use std::sync::Arc;
 use sys::bpf::{PYTHON_FIELDS, Script};
 
-/// Offsets as `enum python_field` has them, from pycore_runtime.h, pycore_interp.h, cpython/pystate.h and pycore_frame.h; and of the
+/// Offsets in the order of `enum python_field`, from pycore_runtime.h, pycore_interp.h, cpython/pystate.h and pycore_frame.h; and of the
 /// instructions in PyCodeObject.
 pub struct Version {
     name: &'static str,
@@ -32,7 +33,7 @@ static VERSIONS: [Version; 3] = [
     },
 ];
 
-/// Of a program or library: `python3.11`, `libpython3.12.so.1.0`.
+/// The version by the name of a program or library, such as `python3.11` or `libpython3.12.so.1.0`; `None` if its offsets are not known.
 pub fn version(file: &str) -> Option<&'static Version> {
     let name = file.strip_prefix("lib").unwrap_or(file);
     let name = name.strip_prefix("python")?;
@@ -40,15 +41,16 @@ pub fn version(file: &str) -> Option<&'static Version> {
     VERSIONS.iter().find(|version| version.name == name)
 }
 
-/// The address of `_PyRuntime`.
+/// The address of `_PyRuntime`, as the file numbers addresses.
 pub fn runtime<'a, R: ReadRef<'a>>(data: R) -> Option<u64> {
     let header = FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, data).ok()?;
     let symbols = sections.symbols(endian, data, SHT_DYNSYM).ok()?;
     let mut all = symbols.iter();
-    let own = all.find(|own| own.name(endian, symbols.strings()) == Ok(b"_PyRuntime"));
-    own.map(|own| own.st_value(endian)).filter(|at| *at > 0)
+    all.find(|symbol| symbol.name(endian, symbols.strings()) == Ok(b"_PyRuntime"))
+        .map(|symbol| symbol.st_value(endian))
+        .filter(|address| *address > 0)
 }
 
 /// A function of a script.
@@ -60,10 +62,11 @@ pub struct Function {
     pub is_library: bool,
 }
 
-/// In the state of a text, from bit 0: interned (2), kind (3), compact, ASCII.
+/// The bit for ASCII in the state of a text. From bit 0 on: interned (2), kind (3), compact, ASCII.
 const ASCII: u32 = 1 << 6;
 
 impl Function {
+    /// A function by what the programs copied; `None` if its names are not ASCII, or its table of lines was cut.
     pub fn new(script: &Script) -> Option<Function> {
         fn text(bytes: &[u8]) -> Option<&str> {
             std::str::from_utf8(bytes.split(|byte| *byte == 0).next()?).ok()
@@ -84,15 +87,16 @@ impl Function {
         })
     }
 
-    /// `load (app.py:12)`: at so many bytes of instructions.
-    pub fn at(&self, bytes: u64) -> Option<Arc<str>> {
+    /// The function with the line of an instruction, such as `load (app.py:12)`; `bytes` is the instruction's offset.
+    pub fn location(&self, bytes: u64) -> Option<Arc<str>> {
         let (name, file) = (&self.name, &self.file);
         let line = line(self.first_line, &self.lines, bytes / 2)?;
         Some(format!("{name} ({file}:{line})").into())
     }
 }
 
-/// By a table of locations (CPython, Objects/locations.md): each entry has a kind, a number of units, and what its kind needs.
+/// The line of a unit by a table of locations (CPython, Objects/locations.md): each entry has a kind, a number of units, and the numbers
+/// that its kind needs.
 fn line(first: i64, table: &[u8], unit: u64) -> Option<i64> {
     let mut bytes = table.iter().copied();
     let (mut line, mut end) = (first, 0);
@@ -121,7 +125,7 @@ fn line(first: i64, table: &[u8], unit: u64) -> Option<i64> {
     }
 }
 
-/// Six bits of each byte, the lowest first, while the seventh is set.
+/// A number of six bits in each byte, the lowest first, while the seventh bit is set.
 fn number(bytes: &mut impl Iterator<Item = u8>) -> Option<i64> {
     let mut number = 0;
     for shift in (0..60).step_by(6) {
@@ -146,7 +150,7 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_the_table_of_locations() {
-        // Of one unit each: line 7, 9 (by a number), none, 8 in the long form.
+        // Entries of one unit each: line 7, 9 (by a number), none, 8 in the long form.
         let table = [0x80, 8, 0xe8, 4, 0xf8, 0xf0, 3, 0, 1, 1];
         let lines = [0, 1, 2, 3, 4].map(|unit| line(7, &table, unit));
         assert_eq!(lines, [Some(7), Some(9), None, Some(8), None]);
@@ -161,7 +165,7 @@ mod tests {
             "python3",
             "libc.so.6",
         ];
-        let found = names.map(|name| Some(version(name)?.name));
-        assert_eq!(found, [Some("3.11"), Some("3.13"), None, None, None]);
+        let versions = names.map(|name| Some(version(name)?.name));
+        assert_eq!(versions, [Some("3.11"), Some("3.13"), None, None, None]);
     }
 }

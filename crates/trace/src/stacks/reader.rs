@@ -9,6 +9,7 @@ use std::time::Duration;
 use sys::proc_stat::{self, ProcStat};
 use sys::threads;
 
+/// Seconds that the thread may be held by a file.
 const PATIENCE_S: u64 = 5;
 
 type Job = Box<dyn FnOnce(&mut Stacks) + Send>;
@@ -20,6 +21,7 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// Starts the thread, which ends when this is dropped.
     pub fn start() -> io::Result<Reader> {
         let (jobs, received) = channel::<Job>();
         let (number, numbered) = channel();
@@ -36,7 +38,7 @@ impl Reader {
         })
     }
 
-    /// `None` if there was no answer in time; nothing is asked after that.
+    /// Lets the thread answer a question; `None` if there was no answer in time, and to all questions after that.
     pub fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut Stacks) -> T + Send + 'static,
@@ -58,6 +60,7 @@ impl Reader {
         answer
     }
 
+    /// A line for the user if files could not be read, or not all of them.
     pub fn warning(&self) -> Option<String> {
         if self.is_held.get() {
             return Some(format!(
@@ -68,7 +71,7 @@ impl Reader {
     }
 }
 
-/// A thread that runs, or waits for a CPU, is not held.
+/// Waits for an answer. A thread that runs, or waits for a CPU, is not held: its seconds do not count.
 fn wait<T>(thread: Pid, answer: &Receiver<T>) -> Option<T> {
     let mut left_s = PATIENCE_S;
     while left_s > 0 {

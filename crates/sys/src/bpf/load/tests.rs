@@ -1,5 +1,6 @@
 use super::*;
 use crate::bpf::layout::state;
+use crate::bpf::selection::{PREEMPTIBLE, REGISTERS_OF_TASKS};
 use crate::bpf::*;
 use zerocopy::FromZeros;
 
