@@ -1,7 +1,7 @@
-//! Where a workload's time went, what could be saved, and what its calls would cost elsewhere.
+//! The time of a workload: its parts, possible savings, and the cost of its calls elsewhere.
 //!
-//! What happened in the program is as the tracer measured it: `spent` divides its time, `calls` ranks the calls, `advice` says what could
-//! be saved. Unit costs serve only where nothing can be run: `elsewhere` multiplies calls by the difference of two of them.
+//! The program's own behaviour is taken from the tracer: `spent` divides its time, `calls` ranks the calls, `advice` estimates what could
+//! be saved. Unit costs serve only machines on which nothing can be run: `elsewhere` multiplies calls by the difference of two of them.
 
 pub mod advice;
 pub mod bill;
@@ -32,28 +32,28 @@ use serde::Serialize;
 use spent::Spent;
 use waited::Wait;
 
-/// All that can be said of a profile.
+/// The analysis of a profile.
 #[derive(Serialize, JsonSchema)]
 pub struct Attribution {
     /// The profile's command; empty if it is not known.
     pub command: Vec<String>,
-    /// Where the time went.
+    /// The time by what it was spent on.
     pub time: Spent,
-    /// Where the time of threads went; `None` where it is not known, or the command had one thread.
+    /// The time of threads by their state; `None` if it is not known, or the command had one thread.
     pub threads: Option<Ledger>,
     /// Threads that waited long when tracing ended, and for each other.
     pub hung: Vec<Hung>,
     /// The calls, by falling time on a CPU and time in which nothing else of the program ran.
     pub calls: Vec<CallRow>,
-    /// What calls waited for, the longest first; empty where that is not known.
+    /// Waits of calls by what they waited for, the longest first; empty if that is not known.
     pub waits: Vec<Wait>,
-    /// Locks of the kernel that calls waited for, the longest first; empty where that is not known.
+    /// Locks of the kernel that calls waited for, the longest first; empty if that is not known.
     pub locks: Vec<LockCount>,
-    /// TLB shoot-downs, the most first; empty where they are not known.
+    /// TLB shoot-downs, the most first; empty if they are not known.
     pub shoot_downs: Vec<ShootDowns>,
-    /// Requests of io_uring, the most first; empty where they are not known.
+    /// Requests of io_uring, the most first; empty if they are not known.
     pub rings: Vec<RingCount>,
-    /// What entering the kernel takes; `None` where the cost of a null call is not known.
+    /// The cost of entering the kernel; `None` if the cost of a null call is not known.
     pub entering: Option<Entering>,
     /// The greatest saving first.
     pub advice: Vec<Advice>,
@@ -61,7 +61,7 @@ pub struct Attribution {
     pub elsewhere: Vec<Elsewhere>,
     /// The profile was cut short: its counts are lower bounds.
     pub incomplete: bool,
-    /// What the profile says of itself.
+    /// Warnings of the tracer, from the profile.
     pub warnings: Vec<String>,
 }
 

@@ -54,6 +54,7 @@ use model::{JsonDocument, StudyView};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+// Changes of less than a percent are too small to matter, and few machines can show them.
 pub const MARGIN: f64 = 0.01;
 
 #[derive(Clone)]
@@ -76,13 +77,13 @@ impl Default for Options {
     }
 }
 
-/// What `syscost compare FILE FILE...` prints: costs of several runs side by side. Lists with one element per column are in their order, and
+/// The output of `syscost compare FILE FILE...`: costs of several runs side by side. Lists with one element per column are in their order, and
 /// a `column` is an index in it.
 #[derive(Default, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The files.
     pub columns: Vec<ColumnInfo>,
-    /// Index of the column that the others are divided by: as requested, or 0 if there is no such column.
+    /// Index of the column that the others are divided by: as requested, or 0 if that column does not exist.
     pub baseline: usize,
     /// Costs, and numbers of instructions, within this share of each other are equal.
     pub margin: f64,
@@ -90,7 +91,7 @@ pub struct Comparison {
     pub rows: Vec<ComparedRow>,
     /// The study's derived rows; empty without a study.
     pub derived: Vec<ComparedDerived>,
-    /// Geometric means of the ratios by area, in the order of the rows; the last one is over all rows. Of times if there are
+    /// Geometric means of the ratios by area, in the order of the rows; the last one is over all rows. They are of times if there are
     /// any, else of numbers of instructions.
     #[serde(rename = "means")]
     pub areas: Vec<AreaMean>,
@@ -98,9 +99,9 @@ pub struct Comparison {
     pub reference: Vec<Verdict>,
     /// The machine as a whole compared with the baseline's; `None` for the baseline, other machines and runs without a panel.
     pub machine: Vec<Option<MachineChange>>,
-    /// What makes the comparison unfair or must be known to interpret it; the most important first.
+    /// Facts that make the comparison unfair or that must be known to interpret it; the most important first.
     pub cautions: Vec<Caution>,
-    /// What `--fail-over` and `--fail-on-entries` found; absent without them.
+    /// The verdicts of `--fail-over` and `--fail-on-entries`; absent without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gated>,
     /// The study that selected the rows, with its scales; `None` without one.
@@ -123,7 +124,7 @@ pub struct LeftOut {
 }
 
 impl Comparison {
-    /// The label of a column, empty if there is no such column.
+    /// The label of a column; empty if it does not exist.
     pub fn label(&self, column: usize) -> &str {
         self.columns.get(column).map_or("", |column| &column.label)
     }
@@ -195,6 +196,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let areas = areas::means(&rows, columns.len(), baseline);
     let derived = derived::beside(columns, &options.selection, apart.is_some());
     let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
+    // First, because it changes the meaning of every row.
     cautions.splice(
         0..0,
         apart.map(|environments| Caution::OtherEnvironment { environments }),

@@ -11,7 +11,7 @@ use stats::{Quantity, Ranged};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
 
-/// What a derived row is, whatever its value.
+/// The identity of a derived row, whatever its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct DerivedKey {
     /// Its name.
@@ -41,7 +41,7 @@ pub struct DerivedRow {
     /// The verdict on a ratio with an interval, as `compare` judges it; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Mark>,
-    /// The first's kernel entries minus the second's, by name, where they differ; `None` if either is not known, and for
+    /// The first's kernel entries minus the second's, by name, if they differ; `None` if either is not known, and for
     /// ratios.
     pub entries: Option<Entries>,
     /// The scale to show it in besides nanoseconds; `None` for ratios and instructions.

@@ -1,4 +1,4 @@
-//! Cost as a function of a parameter: a line for each strategy, and where one strategy overtakes another. Nothing is predicted outside
+//! Cost as a function of a parameter: a line for each strategy, and the values at which one overtakes another. Nothing is predicted outside
 //! the measured values.
 
 mod crossover;
@@ -34,12 +34,12 @@ pub struct Family<'a> {
 pub struct Member<'a> {
     #[serde(flatten)]
     pub series: Series<'a>,
-    /// Null with fewer than three costs, and where one is over 10% off the line.
+    /// Null with fewer than three costs, and if one is over 10% off the line.
     pub line: Option<CostLine>,
 }
 
 impl Family<'_> {
-    /// Whether any strategy has enough values for a table by parameter to say more than the run's table.
+    /// Whether any strategy has enough values for a table by parameter to show more than the run's table.
     pub fn is_worth_a_table(&self) -> bool {
         self.members
             .iter()
@@ -49,7 +49,7 @@ impl Family<'_> {
 
 /// `summary` must be that of `run`.
 pub fn families<'a>(run: &'a Run, summary: &Summary) -> Vec<Family<'a>> {
-    // No cost is a line over what was displaced: it rises where a cache ends.
+    // No cost is a line over the displaced bytes: it rises at the end of a cache.
     let all = series::series(run, summary)
         .into_iter()
         .filter(|series| series.parameter != COLD);

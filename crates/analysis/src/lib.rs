@@ -1,4 +1,4 @@
-//! What the numbers of runs, profiles and races mean. Pure: it reads no file and no clock, calls no kernel, and formats nothing.
+//! The meaning of the numbers of runs, profiles and races. Pure: it reads no file and no clock, calls no kernel, and formats nothing.
 
 pub mod atlas;
 pub mod attribute;

@@ -1,4 +1,4 @@
-//! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
+//! The results of a run: one row a record, with estimates, comparisons to the baselines and warnings.
 
 mod cold;
 mod cost;

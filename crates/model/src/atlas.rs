@@ -18,7 +18,7 @@ pub struct Atlas {
 pub const ATLAS_KERNEL: &str = "syscost.atlas-kernel/1";
 pub const ATLAS_STEPS: &str = "syscost.atlas-steps/1";
 
-/// What `syscost kernel atlas build` writes, compressed by gzip, for one kernel in one kind of machine.
+/// A file of `syscost kernel atlas build`, compressed by gzip, for one kernel in one kind of machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "syscost.atlas-kernel/1")]
 pub struct AtlasKernel {
@@ -62,23 +62,23 @@ pub struct AtlasMachine {
     pub append: String,
 }
 
-/// One operation in it, or why there is no count.
+/// The count of one operation, or why it was not counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasCell {
     /// With its parameters, e.g. `file.lstat depth=4`.
     pub operation: String,
-    /// Instructions per operation, in user and kernel mode; null if there is no count.
+    /// Instructions per operation, in user and kernel mode; null if it was not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<AtlasCount>,
-    /// Why there is no count.
+    /// The reason why it was not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What most boots count, and the range over them.
+/// The count of most boots, and the range over them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasCount {
-    /// What most boots counted.
+    /// The count of most boots.
     pub mode: f64,
     /// The smallest count.
     pub least: f64,
@@ -101,6 +101,7 @@ impl AtlasCount {
         Some(AtlasCount {
             mode: number(
                 kept.iter()
+                    // `max_by_key` returns the last of equal values; reversed, that is the count of the first boot.
                     .rev()
                     .max_by_key(|value| kept.iter().filter(|other| other == value).count())?,
             ),
@@ -110,7 +111,7 @@ impl AtlasCount {
     }
 }
 
-/// What `syscost kernel atlas build` writes, compressed by gzip, of two neighbouring kernels in one kind of machine: where they differ.
+/// A file of `syscost kernel atlas build`, compressed by gzip: the differences of two neighbouring kernels in one kind of machine.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "syscost.atlas-steps/1")]
 pub struct AtlasSteps {
@@ -168,7 +169,7 @@ pub struct AtlasFunction {
     /// As in the source.
     pub name: String,
     pub group: Group,
-    /// In the earlier kernel; 0 where it is not called.
+    /// In the earlier kernel; 0 if it is not called.
     pub before: u64,
     /// In the later one.
     pub after: u64,

@@ -1,4 +1,4 @@
-//! What a row of a table is.
+//! Cases: the rows of tables.
 
 use super::parameter_value;
 use schemars::JsonSchema;
@@ -169,6 +169,7 @@ impl Case {
     pub fn warm(&self) -> Case {
         let mut case = self.clone();
         case.params
+            // In a snippet, `cold` is a parameter of its own: snippets have no cold calls.
             .retain(|name, _| name != COLD || self.language.is_some());
         case
     }

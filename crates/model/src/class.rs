@@ -2,7 +2,7 @@
 //! `selector`. Source: the calls' manual pages (section 2). The cost of a call that is not listed hardly depends on its
 //! arguments.
 
-/// What determines the cost of a call, as far as its arguments show. A field is absent where it does not apply or is not known.
+/// The properties that determine the cost of a call, as far as its arguments show. A field is absent if it does not apply or is not known.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -17,7 +17,7 @@ pub struct Class {
     /// Names in the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
-    /// What an argument selects: a futex operation such as `wait`, `create` for an open with O_CREAT, an ioctl's request.
+    /// The operation that an argument selects: `wait` of a futex, `create` for an open with O_CREAT, an ioctl's request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// Descriptors in a poll set, rounded down to a power of two; 0 for none.
@@ -32,7 +32,7 @@ impl Class {
     }
 }
 
-/// What kind of object a file descriptor refers to.
+/// The kind of object that a file descriptor refers to.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

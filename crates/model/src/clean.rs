@@ -1,7 +1,7 @@
 //! Makes text from outside (files, other programs, the command line) safe for output: one function per format.
 //!
 //! Records and tables hold text unchanged. The writer of each format cleans it, so that no new table can forget to; messages are
-//! cleaned where they are composed, and again by `cli`. JSON escapes its strings and keeps every byte.
+//! cleaned when they are composed, and again by `cli`. JSON escapes its strings and keeps every byte.
 //!
 //! Each harmful character becomes one U+FFFD, so that columns stay aligned; line ends and tabs become spaces.
 
@@ -59,6 +59,7 @@ pub fn csv(cell: &str) -> String {
         matches!(c, '\n' | '\t')
     }
 
+    // Spreadsheets accept the full-width signs of East Asian keyboards too.
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     let is_formula =
         cell.starts_with(FORMULA) && cell.chars().nth(1).is_some() && cell.parse::<f64>().is_err();
@@ -90,7 +91,9 @@ fn is_markup(before: &str, c: char, rest: &str) -> bool {
         '_' => !before.ends_with(char::is_alphanumeric) || !rest.starts_with(char::is_alphanumeric),
         // Before a number it means "about".
         '~' => !rest.starts_with(|c: char| c.is_ascii_digit()),
+        // A scheme makes a link; with an escaped colon it does not.
         ':' => rest.starts_with("//"),
+        // GitHub links addresses that begin with `www.`, without a scheme.
         '.' => {
             before.len() >= 3 && before.as_bytes()[before.len() - 3..].eq_ignore_ascii_case(b"www")
         }
@@ -145,7 +148,7 @@ pub fn word(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What is replaced, and what looks like it and is not.
+    /// Characters that are replaced, and similar ones that are not.
     const HARMFUL: &str = "\u{0}\u{7}\u{8}\u{1b}\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{200b}\u{200d}\u{200e}\u{2028}\u{2029}\
                            \u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\u{feff}\u{fffe}\u{1ffff}\u{e0001}\u{e0041}";
     const HARMLESS: &str = "aé µs … 日本 e\u{301} 🦀 ❤\u{fe0f} العربية ~^";

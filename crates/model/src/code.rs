@@ -17,7 +17,7 @@ pub struct Explanation {
     pub verdict: Verdict,
     /// Kernel entries per iteration; `None` if they could not be counted.
     pub entries: Option<Entries>,
-    /// What these returned last; empty if that is not known.
+    /// The last results of these calls; empty if they are not known.
     #[serde(default, skip_serializing_if = "Returned::is_empty")]
     pub returned: Returned,
     /// Page faults per iteration; `None` if they could not be counted.
@@ -27,11 +27,11 @@ pub struct Explanation {
     pub entries_unverified: Option<String>,
     /// The executed code; `None` if it could not be recorded.
     pub code: Option<Code>,
-    /// Why there is no code, or what to know about it.
+    /// Why the code was not recorded, or notes on it.
     pub notes: Vec<String>,
 }
 
-/// What `syscost explain OPERATION` prints: the code that one iteration executes on this system, who answers, and what it costs.
+/// The output of `syscost explain OPERATION`: the code that one iteration executes on this system, who answers, and what it costs.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     #[serde(flatten)]
@@ -128,7 +128,7 @@ pub struct Function {
     pub role: Role,
     /// By address.
     pub instructions: Vec<Instruction>,
-    /// Where it was found.
+    /// The symbol that it was found by.
     #[serde(skip)]
     pub symbol: Symbol,
 }

@@ -49,6 +49,7 @@ impl Serialize for Entries {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, count) in &self.0 {
+            // Beyond 2^53 a double no longer holds every whole number.
             if count.fract() == 0.0 && count.abs() < 2f64.powi(53) {
                 map.serialize_entry(name, &(*count as i64))?
             } else {
@@ -91,6 +92,7 @@ impl fmt::Display for Count {
         if self.0.fract() == 0.0 {
             return write!(f, "{}", self.0);
         }
+        // Rare calls, such as those that refill a buffer, are one in N.
         let inverse = 1.0 / self.0;
         if (inverse - inverse.round()).abs() < 1e-6 || inverse > 100.0 {
             return write!(f, "1/{}", inverse.round());

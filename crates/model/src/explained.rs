@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 /// Most instructions of one iteration, so that differences and sums of them fit into numbers of all kinds.
 pub const MOST_INSTRUCTIONS: u64 = 1 << 53;
 
-/// What `syscost explain OPERATION --env linux-6.1` prints: what an operation executes in an emulated kernel, per iteration. Instructions,
+/// The output of `syscost explain OPERATION --env linux-6.1`: the code that an operation executes in an emulated kernel, per iteration. Instructions,
 /// never times; those in `tree`, in `functions` and in `groups` add up to `instructions`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "schema", rename = "syscost.explain-kernel/1")]
 #[schemars(rename = "ExplainedFile")]
 pub struct KernelExplanation {
-    /// The operation's id; of a snippet, its language, a colon and its text.
+    /// The operation's id; for a snippet, its language, a colon and its text.
     #[schemars(length(min = 1))]
     pub operation: String,
     /// One iteration in words; empty for a snippet.
@@ -33,7 +33,7 @@ pub struct KernelExplanation {
     /// Instructions per iteration as `run` counts them in that kernel; null if a batch has room for one only.
     #[schemars(range(min = 0))]
     pub counted: Option<f64>,
-    /// What its system calls returned last; empty if that is not known.
+    /// The last results of its system calls; empty if they are not known.
     #[serde(default, skip_serializing_if = "Returned::is_empty")]
     pub returned: Returned,
     /// How the iteration that is shown compares with those recorded with it.
@@ -44,7 +44,7 @@ pub struct KernelExplanation {
     pub functions: Vec<FunctionSum>,
     /// The root stands for the operation.
     pub tree: Call,
-    /// What to know about it.
+    /// Notes on it.
     pub notes: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct KernelExplanation {
 pub struct Iterations {
     /// How many.
     pub recorded: usize,
-    /// Those that executed exactly the instructions that are shown.
+    /// Iterations that executed exactly the instructions that are shown.
     pub alike: usize,
     /// Instructions of the shortest.
     pub fewest: usize,
@@ -74,7 +74,7 @@ pub struct GroupSum {
 pub struct FunctionSum {
     /// As in the source.
     pub name: String,
-    /// What most of its instructions are spent on.
+    /// The purpose of most of its instructions.
     pub group: Group,
     /// How often it was entered.
     pub calls: u64,
@@ -86,9 +86,9 @@ pub struct FunctionSum {
 /// A function as called from one place of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
-    /// As in the source, without what the compiler appends; of the root, the operation.
+    /// As in the source, without the compiler's suffix; the operation for the root.
     pub name: String,
-    /// What its own instructions are spent on.
+    /// The purpose of its own instructions.
     pub group: Group,
     /// How often it was entered.
     pub calls: u64,
@@ -101,7 +101,7 @@ pub struct Call {
     pub children: Vec<Call>,
 }
 
-/// What `explain` prints with `--versus` or `--versus-append`: an operation in two kernels, or under two sets of boot parameters.
+/// The output of `explain` with `--versus` or `--versus-append`: an operation in two kernels, or under two sets of boot parameters.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "schema", rename = "syscost.explain-kernel-versus/1")]
 #[schemars(rename = "VersusFile")]
@@ -119,7 +119,7 @@ pub struct KernelVersus {
     pub after: KernelExplanation,
     /// By what instructions are spent on, in the order of a system call.
     pub groups: Vec<GroupChange>,
-    /// Those whose own instructions changed, the largest change first.
+    /// Functions whose own instructions changed, the largest change first.
     pub functions: Vec<Change>,
 }
 
@@ -133,7 +133,7 @@ pub struct GroupChange {
     pub after: u64,
 }
 
-/// A function's own instructions; 0 where it is not called or does not exist.
+/// A function's own instructions; 0 if it is not called or does not exist.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// As in the source.
@@ -184,7 +184,7 @@ pub enum Group {
     Faults,
     /// Switching threads and waking them.
     Scheduling,
-    /// What remains: the work of the call itself.
+    /// The rest: the work of the call itself.
     #[default]
     Work,
     /// Timers and devices that happened to interrupt.

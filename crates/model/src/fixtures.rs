@@ -149,7 +149,7 @@ pub fn call(name: &str, group: Group, self_instructions: u64, children: Vec<Call
     }
 }
 
-/// What an operation executes in an emulated kernel: `work` instructions in its system call, and 20 around it.
+/// An operation in an emulated kernel: `work` instructions in its system call, and 20 around it.
 pub fn explained(work: u64) -> KernelExplanation {
     fn function(name: &str, group: Group, self_instructions: u64) -> FunctionSum {
         FunctionSum {

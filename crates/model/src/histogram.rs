@@ -73,6 +73,7 @@ impl Histogram {
             return 0;
         };
         let below = ns ^ (1 << log);
+        // 64 bits times the resolution do not fit into 64 bits.
         let part = (u128::from(below) * u128::from(self.per_octave)) >> log;
         log as u16 * self.per_octave + part as u16
     }

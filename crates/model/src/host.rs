@@ -3,7 +3,7 @@
 use crate::Tax;
 use serde::{Deserialize, Serialize};
 
-/// Facts about the machine. What could not be found out is null.
+/// Facts about the machine. Facts that could not be determined are null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Host {

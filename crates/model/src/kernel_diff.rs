@@ -5,7 +5,7 @@ use super::atlas::{AtlasCount, AtlasStep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `syscost kernel diff --format json` writes.
+/// The output of `syscost kernel diff --format json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelDiff {
     /// The environment of the old kernel, e.g. `linux-6.1`.
@@ -31,7 +31,7 @@ impl JsonDocument for KernelDiff {
 pub struct NotJudged {
     /// With its parameters, e.g. `file.lstat depth=4`.
     pub operation: String,
-    /// Instructions per operation in the old kernel; null if there is no count.
+    /// Instructions per operation in the old kernel; null if it was not counted.
     pub before: Option<AtlasCount>,
     /// The same in the new kernel.
     pub after: Option<AtlasCount>,

@@ -10,7 +10,7 @@ pub const LONGEST_NS: u64 = (1 << 40) - 1;
 /// Calls of one case, each timed by itself. Histograms have 512 buckets per power of two.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SingleCalls {
-    /// What timing a call costs, in nanoseconds: the median of the same two clock readings around nothing. It is part of every time.
+    /// The cost of timing a call, in nanoseconds: the median of the same two clock readings around nothing. It is part of every time.
     #[serde(rename = "timer_ns")]
     #[schemars(with = "f64", range(min = 0))]
     pub timer: Nanos,
@@ -23,10 +23,10 @@ pub struct SingleCalls {
     /// Times of all calls.
     #[serde(deserialize_with = "histogram")]
     pub all: Histogram,
-    /// Those of `all` that lost the CPU; null if they are not distinguished.
+    /// Times of calls that lost the CPU; null if they are not distinguished.
     #[serde(deserialize_with = "histogram_if_known")]
     pub preempted: Option<Histogram>,
-    /// Those of `all` that kept the CPU and took an interrupt; null if they are not distinguished.
+    /// Times of calls that kept the CPU and took an interrupt; null if they are not distinguished.
     #[serde(deserialize_with = "histogram_if_known")]
     pub interrupted: Option<Histogram>,
     /// Slow calls that gave up the CPU by themselves.

@@ -1,4 +1,4 @@
-//! What the probe declares about an operation: its row in the catalogue and its kernel entries.
+//! Operations as the probe declares them: its row in the catalogue and its kernel entries.
 
 use super::Entries;
 use schemars::JsonSchema;
@@ -10,9 +10,9 @@ use std::str::FromStr;
 /// One operation of the probe's catalogue.
 #[derive(Default, Serialize, JsonSchema)]
 pub struct Operation {
-    /// What it is called: area, dot, name.
+    /// Its name: area, dot, name within the area.
     pub id: String,
-    /// What one iteration is, in one line.
+    /// One iteration, in one line.
     pub what: String,
     /// Kernel entries per timed iteration, written `openat x1 close x1`; empty for none.
     #[schemars(with = "String")]
@@ -195,6 +195,7 @@ impl FromStr for Count {
             return Ok(Count::Parameter(name.to_string()));
         }
         let (numerator, denominator) = value.split_once('/').unwrap_or((value, "1"));
+        // Declarations may group the digits of a large number.
         let number = |text: &str| text.replace(',', "").parse::<f64>().map_err(|_| bad());
         Ok(Count::Exactly(number(numerator)? / number(denominator)?))
     }

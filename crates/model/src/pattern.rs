@@ -73,6 +73,7 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
             );
         }
         let begun = near.into_iter().filter(|o| begins_with(leaf(&o.id), name));
+        // Among several that begin with the name, one that makes the call of this name is meant.
         Ok(begun.min_by_key(|o| !makes(o, name)).into_iter().collect())
     })
 }
@@ -128,7 +129,7 @@ fn described<'a>(catalogue: &'a [Operation], word: &str) -> Vec<&'a Operation> {
     operations
 }
 
-/// Each operation once; of a pattern that selects none, those that `otherwise` returns.
+/// Each selected operation once; if a pattern selects none, the operations that `otherwise` returns.
 fn each<'a>(
     catalogue: &'a [Operation],
     patterns: &[String],
@@ -215,7 +216,7 @@ fn near<'a>(catalogue: &'a [Operation], typed: &str) -> Vec<&'a Operation> {
 struct Typed<'a> {
     /// The last part.
     wanted: &'a str,
-    /// What stands before it, with the dot; empty for a last part alone.
+    /// The text before it, with the dot; empty for a last part alone.
     area: &'a str,
 }
 

@@ -14,7 +14,7 @@ pub struct Planned {
     /// Made by untimed preparation.
     pub prepares: Expectation,
     /// Other processes take part in every call (a tracer, a server). Context switches are then part of a call, and CPU time of
-    /// the worker says nothing of disturbances.
+    /// the worker does not show disturbances.
     pub adds_processes: bool,
 }
 

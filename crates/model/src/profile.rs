@@ -1,4 +1,4 @@
-//! What a traced workload called, how often, and where its time went.
+//! The calls of a traced workload, how often it made them, and where its time went.
 
 mod usage;
 
@@ -16,19 +16,19 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, tag = "schema", rename = "syscost.profile/2")]
 pub struct Profile {
-    /// What wrote the file; absent if it was written by hand.
+    /// The program that wrote the file; absent if it was written by hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Tool>,
-    /// Where the profile comes from, if this tool did not trace it.
+    /// The origin of the profile, if this tool did not trace it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// The machine that the workload ran on. What could not be found out is null.
+    /// The machine that the workload ran on. Facts that could not be determined are null.
     pub host: Host,
     /// When tracing began, in seconds since 1970-01-01 UTC; 0 if unknown.
     pub started_unix_s: u64,
     /// The command with its arguments; empty if something that was already running was followed.
     pub command: Vec<String>,
-    /// What was followed instead of a command: `process 12 (nginx), 13 (sh)`, `cgroup /user.slice`, `the whole system`.
+    /// The processes that were followed instead of a command: `process 12 (nginx), 13 (sh)`, `cgroup /user.slice`, `the whole system`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     pub tracer: TracerFacts,
@@ -57,7 +57,7 @@ pub struct Profile {
     /// Calls not attributed to an object because the table was full; absent if objects were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects_dropped: Option<u64>,
-    /// What calls waited for while they were blocked, if the tracer was asked for it: the longest first.
+    /// Waits of blocked calls by what they waited for, if the tracer was asked for it: the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<WaitCount>,
     /// Threads, if the tracer recorded waits; where very many exited, some of these are missing.
@@ -87,11 +87,11 @@ pub struct Profile {
     /// Further runs of the same command, if it was run several times: everything else is of the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<ProfileRun>,
-    /// What a null call, which does nothing but enter the kernel and leave it, took on the same machine, untraced, in nanoseconds;
+    /// The time of a null call, which does nothing but enter the kernel and leave it, on the same machine, untraced, in nanoseconds;
     /// absent if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null_call_ns: Option<f64>,
-    /// What concerns the profile as a whole, one line each.
+    /// Warnings about the profile as a whole, one line each.
     pub warnings: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ pub struct ProcessPath {
     pub calls: u64,
 }
 
-/// What a program did between asking for the path `/.syscost/begin/NAME` and asking for `/.syscost/end/NAME`, over all times that it
+/// The calls of a program between asking for the path `/.syscost/begin/NAME` and asking for `/.syscost/end/NAME`, over all times that it
 /// did: in the thread that asked, and in the threads and processes that it started in between. The calls that ask are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -132,7 +132,7 @@ pub struct Section {
     pub calls: Vec<CallCount>,
 }
 
-/// What one more run of a command called.
+/// The calls of one more run of a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileRun {
     /// By call and class, over all processes.
@@ -170,17 +170,17 @@ pub struct TracerFacts {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub priced_by: Vec<String>,
     /// Whether the overhead is system time of the workload: the tracer runs inside the calls, in the kernel. A tracer
-    /// that stops the calls runs in a process of its own. Of a file that does not say, the kind decides: so for `bpf` only.
+    /// that stops the calls runs in a process of its own. If a file does not state it, the kind decides: only the overhead of `bpf` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adds_system_time: Option<bool>,
     /// How often each CPU was sampled a second, if that was done instead of counting calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled_hz: Option<u64>,
     /// By how many nanoseconds the traced time of a null call exceeds its untraced time. Already subtracted from each
-    /// call's time on the CPU, not from `durations`; null where it is not known
+    /// call's time on the CPU, not from `durations`; null if it is not known
     /// and nothing was subtracted. Old profiles have negative ones, whose durations are taken as they are.
     pub offset_per_call_ns: Option<f64>,
-    /// Its 95% interval; where there is one but no `offset_per_call_ns`, nothing was subtracted.
+    /// Its 95% interval; if there is one but no `offset_per_call_ns`, nothing was subtracted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset_range_ns: Option<[f64; 2]>,
     /// Events that were seen but not counted, at most. If there are any, the profile is incomplete.
@@ -188,7 +188,7 @@ pub struct TracerFacts {
 }
 
 impl TracerFacts {
-    /// What to subtract from an elapsed time, in nanoseconds: never less than nothing.
+    /// The nanoseconds to subtract from an elapsed time: never less than 0.
     pub fn within_call_ns(&self) -> f64 {
         self.offset_per_call_ns.unwrap_or(0.0).max(0.0)
     }
@@ -214,7 +214,7 @@ impl Ending {
     }
 }
 
-/// What the processes of one name did.
+/// The processes of one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessGroup {
     /// As the kernel keeps it.
@@ -232,7 +232,7 @@ pub struct ProcessGroup {
     pub user_ns: Option<u64>,
     /// The same in the kernel.
     pub system_ns: Option<u64>,
-    /// CPU time of its ended processes with that of their stops, where user mode and the kernel are not told apart (ptrace).
+    /// CPU time of its ended processes with that of their stops, if user mode and the kernel are not distinguished (ptrace).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
     /// In files and documents they are in a list of their own.
@@ -247,7 +247,7 @@ pub struct CallCount {
     #[serde(alias = "name", skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
     pub call: String,
-    /// What drives its cost.
+    /// The arguments that drive its cost.
     #[serde(default, skip_serializing_if = "Class::is_unknown")]
     pub class: Class,
     /// Calls that were entered.
@@ -259,7 +259,7 @@ pub struct CallCount {
     /// How many of them never returned to user mode: exit, or the process was killed inside the call.
     #[serde(default)]
     pub unfinished: u64,
-    /// Failures by errno name; `unknown` where it is not known.
+    /// Failures by errno name; `unknown` if it is not known.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
     /// How many of them have no part in the times, which are not known: a seccomp filter or a debugger answered them where the
@@ -268,7 +268,7 @@ pub struct CallCount {
     pub untimed: u64,
     /// Time on a CPU between entry and return, summed over all calls.
     pub on_cpu_ns: Option<u64>,
-    /// Time off the CPU because the call waited, until its thread was woken; where a tracer of switches saw no wake-ups
+    /// Time off the CPU because the call waited, until its thread was woken; if a tracer of switches saw no wake-ups
     /// (`woken_ns` is not known), until it ran again.
     pub blocked_ns: Option<u64>,
     /// The part of `blocked_ns` during which all threads of the tree were blocked, and which the end of this call's wait
@@ -291,7 +291,7 @@ pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Where a sampled CPU was, in place of a call's name: outside of calls.
+/// The place of a sampled CPU outside of calls, instead of a call's name.
 pub const USER_MODE: &str = "[user mode]";
 pub const PAGE_FAULT: &str = "[page fault]";
 pub const INTERRUPT: &str = "[interrupt]";
@@ -301,7 +301,7 @@ pub const KERNEL_THREAD: &str = "[kernel thread]";
 /// On the way back from a call that is not known.
 pub const CALL_RETURN: &str = "[return from a call]";
 
-/// What a call was made on.
+/// The kind of object that a call was made on.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -309,7 +309,7 @@ pub const CALL_RETURN: &str = "[return from a call]";
 pub enum ObjectKind {
     /// A path; one that the program passed relative to a directory is joined to that directory's name.
     Path,
-    /// What a descriptor refers to: a path, or `socket:[12]`, `pipe:[12]`, `anon_inode:[eventfd]` as in /proc/PID/fd.
+    /// The object of a descriptor: a path, or `socket:[12]`, `pipe:[12]`, `anon_inode:[eventfd]` as in /proc/PID/fd.
     Descriptor,
 }
 
@@ -322,7 +322,7 @@ pub struct ObjectCount {
     /// Name of the processes; empty if unknown.
     #[serde(default)]
     pub process: String,
-    /// Of a relative path, the directory that it was relative to. Absent for absolute paths and descriptors, and for
+    /// The directory that a relative path was relative to. Absent for absolute paths and descriptors, and for
     /// relative paths that were counted by their text alone, in whatever directories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
@@ -343,7 +343,7 @@ impl ObjectCount {
     }
 }
 
-/// Time that threads waited for one lock of the kernel, within a call or a page fault. Of short waits a sample is counted.
+/// Time that threads waited for one lock of the kernel, within a call or a page fault. Short waits are sampled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LockCount {
@@ -386,7 +386,7 @@ pub struct StackCount {
     /// Functions, the outermost first: a name; `git:0x1e7690`, the address of a function without a symbol; `lib.so+0x80c4`, an offset in a
     /// file that could not be read; or `[unknown]`.
     pub frames: Vec<String>,
-    /// The innermost of them that is neither of the C library nor of a runtime, with the line of its call where that is known:
+    /// The innermost of them that is neither of the C library nor of a runtime, with the line of its call if that is known:
     /// `load (app.c:12)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
@@ -412,7 +412,7 @@ pub struct SlowCall {
     /// The system call's name.
     #[schemars(length(min = 1))]
     pub call: String,
-    /// What drives its cost.
+    /// The arguments that drive its cost.
     #[serde(default)]
     pub class: Class,
     /// When it was entered, in nanoseconds since tracing began.

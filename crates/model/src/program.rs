@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What `syscost explain --env linux-6.1,linux-6.12 -- COMMAND` prints: instructions of a command in emulated kernels, never times. Calls and functions are named as in the kernel; in place of a
+/// The output of `syscost explain --env linux-6.1,linux-6.12 -- COMMAND`: instructions of a command in emulated kernels, never times. Calls and functions are named as in the kernel; in place of a
 /// call stand `[page fault]`, `[interrupt]`, `[exception]`, `[entry]` (a call whose function was not reached) and `[after a switch]`, what ran
 /// from the switch to another process to the next entry of the kernel.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +16,7 @@ pub struct ProgramInKernels {
     pub kernels: Vec<ProgramInKernel>,
     /// Kernel functions whose own instructions differ between the first kernel and the last, the largest change first.
     pub changes: Vec<FunctionInKernels>,
-    /// What to know about it.
+    /// Notes on it.
     pub notes: Vec<String>,
 }
 
@@ -46,13 +46,13 @@ pub struct ProgramInKernel {
     pub kernel: String,
     /// Instructions of each run but the first.
     pub runs: Vec<u64>,
-    /// Their median.
+    /// The median of the runs.
     pub instructions: u64,
     /// The fewest of a run.
     pub fewest: u64,
     /// The most of a run.
     pub most: u64,
-    /// Where the instructions of one run were executed, or why that is not known.
+    /// The instructions of one run by the code that executed them, or why that is not known.
     #[serde(flatten)]
     pub split: Split,
     /// System calls by name, as on this system.
@@ -99,7 +99,7 @@ pub struct FunctionInKernel {
     pub mostly_for: String,
 }
 
-/// A function's own instructions in two kernels; 0 where it is not executed or does not exist.
+/// A function's own instructions in two kernels; 0 if it is not executed or does not exist.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct FunctionInKernels {
     /// As in the source.

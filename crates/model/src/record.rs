@@ -5,34 +5,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a run writes: raw times of all cases, from which every table and comparison can be made again. A record is a line, so that
+/// The result of a run: raw times of all cases, from which every table and comparison can be made again. A record is a line, so that
 /// version control shows which of them differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "schema", rename = "syscost.result/1")]
 pub struct Run {
-    /// What wrote the file.
+    /// The program that wrote the file.
     pub tool: Tool,
-    /// Where the records come from, if the tool did not measure them; null for its own runs.
+    /// The origin of the records, if the tool did not measure them; null for its own runs.
     pub source: Option<Source>,
     /// The study that named the cases; absent if the command line did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub study: Option<StudyView>,
-    /// The machine that the run was made on. What could not be found out is null.
+    /// The machine that the run was made on. Facts that could not be determined are null.
     pub host: Host,
-    /// What was asked of the run.
+    /// The time and precision that the run was asked for.
     pub plan: Plan,
     /// When the run began, in seconds since 1970-01-01 UTC; 0 if unknown.
     pub started_unix_s: u64,
     /// Wall time from the first launch to the last sample, in seconds.
     #[schemars(range(min = 0))]
     pub elapsed_s: f64,
-    /// Whether the run came to its end; false where it was interrupted, or made fewer runs than were asked for.
+    /// Whether the run came to its end; false if it was interrupted, or made fewer runs than were asked for.
     pub complete: bool,
-    /// What the user says of the run, by key; absent if nothing is. A key is a lower-case letter and up to 47 lower-case letters,
+    /// The user's labels of the run, by key; absent if there are none. A key is a lower-case letter and up to 47 lower-case letters,
     /// digits and `_`; a text has at most 4096 bytes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// What concerns the run as a whole, one line each.
+    /// Warnings about the run as a whole, one line each.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// The environments of its cases other than the native one, as far as they are known; absent if there are none.
@@ -47,7 +47,7 @@ pub struct Run {
     pub repeats: Vec<Run>,
 }
 
-/// What was asked of a run.
+/// The time and precision that a run was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The seed of every random order in the run.
@@ -65,7 +65,7 @@ pub struct Plan {
     pub precision_percent: f64,
 }
 
-/// What is known of an environment other than the native one.
+/// Facts about an environment other than the native one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentFacts {
     /// As records name it.
@@ -79,7 +79,7 @@ pub struct EnvironmentFacts {
     pub kernel: Option<String>,
     /// The program that emulated the machine, with its version; null if none did.
     pub emulator: Option<String>,
-    /// What must be known to interpret its figures, a sentence each.
+    /// Notes that are needed to interpret its figures, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
     /// The machine that it ran on; absent if it is the run's host.
@@ -93,7 +93,7 @@ pub struct Source {
     /// Its title, e.g. that of an article with the year.
     #[schemars(length(min = 1))]
     pub title: String,
-    /// What must be known to interpret its results; may be empty.
+    /// A note that is needed to interpret its results; may be empty.
     #[serde(default)]
     pub note: String,
 }
@@ -167,13 +167,13 @@ struct RecordInFile {
     /// Over how many iterations rare entries were counted, after the timing: as many as were timed, or as took twice that time; absent if
     /// they are frequent or not known.
     entries_iterations: Option<u64>,
-    /// Whether one iteration stays in user mode, by its kernel entries or, where these were not counted, by those that the operation
+    /// Whether one iteration stays in user mode, by its kernel entries or, if these were not counted, by those that the operation
     /// declares; absent in older files.
     user_mode: Option<bool>,
     /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
     mode_samples: Option<ModeSamples>,
     /// Hardware and software events, by perf's name (`:u` user mode alone, `:k` kernel mode alone): the count per iteration of each launch,
-    /// none where it was not counted for this case. A count is the difference of two readings, so it may be a little below 0.
+    /// none if it was not counted for this case. A count is the difference of two readings, so it may be a little below 0.
     #[serde(default)]
     #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
     counters: Option<Counters>,
@@ -182,7 +182,7 @@ struct RecordInFile {
     /// Instructions that one iteration executes in user mode, its loop included; absent unless it is a compiled snippet that does not
     /// enter the kernel.
     instructions: Option<f64>,
-    /// What was noticed while measuring, one line each; analysis adds its own.
+    /// Warnings from measuring, one line each; analysis adds its own.
     #[serde(default)]
     warnings: Vec<String>,
     /// Raw times. A record has exactly one of `samples`, `error`, `figure` and `counted`.
@@ -285,6 +285,7 @@ impl Counted {
     /// Instructions per operation; `None` without batches.
     pub fn per_operation(&self) -> Option<f64> {
         let differences = self.differences();
+        // The upper middle, so that the result is a count and not the mean of two.
         differences.get(differences.len() / 2).copied()
     }
 
@@ -335,7 +336,7 @@ pub struct Measurement {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub clock_step_ns: Option<f64>,
-    /// Time blocks in the order in which they were measured; empty ones where the case rested.
+    /// Time blocks in the order in which they were measured; empty ones if the case rested.
     pub blocks: Vec<Block>,
     /// CPU time over all batches, discarded ones included.
     pub cpu: CpuTime,
@@ -352,7 +353,7 @@ pub struct Measurement {
     /// Whether the cost depends on earlier changes to the file system, so that it may differ from run to run.
     #[serde(default)]
     pub history: bool,
-    /// What the case cost in earlier runs on this machine under such load, in units of the panel's geometric mean, the latest
+    /// The cost of the case in earlier runs on this machine under such load, in units of the panel's geometric mean, the latest
     /// first; empty if none is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<f64>,
@@ -394,7 +395,7 @@ pub struct ModeSamples {
 #[derive(Clone, Debug, PartialEq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
 #[error("{message}")]
 pub struct Failure {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// One line, with the errno name if a call failed.
     pub message: String,

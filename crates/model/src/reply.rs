@@ -18,7 +18,7 @@ pub struct Reply {
     pub major_faults: u64,
 }
 
-/// What a probe reports of itself when it is ready: `name=value` words.
+/// Facts that a probe reports of itself when it is ready: `name=value` words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts(BTreeMap<String, String>);
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Requests of io_uring that completed in one way. Of one that completes several times, the first is counted.
+/// Requests of io_uring that completed in one way. Only the first completion of a request is counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RingCount {

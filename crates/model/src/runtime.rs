@@ -1,4 +1,4 @@
-//! Functions through which programs make system calls, whoever calls them: of the C library, and of the runtimes of languages.
+//! Functions through which programs make system calls, whoever calls them: those of the C library and of the runtimes of languages.
 
 use crate::syscall_names::is_known;
 

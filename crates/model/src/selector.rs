@@ -1,4 +1,4 @@
-//! Arguments that select what a system call does, for all tracers and imports; `class` has those that say how much it does.
+//! Arguments that select what a system call does, for all tracers and imports; `class` has those that determine how much it does.
 //! Values are those of x86-64 and arm64 Linux, where they agree (linux/futex.h, fcntl.h, mman-common.h, sched.h, eventpoll.h,
 //! ioctls.h).
 
@@ -232,6 +232,7 @@ impl Selector {
                 let name = symbols
                     .next()?
                     .trim_start_matches(prefix)
+                    // strace prints FUTEX_PRIVATE_FLAG as a suffix of the operation.
                     .trim_end_matches("_PRIVATE")
                     .to_lowercase();
                 let known = names.iter().any(|(_, known)| *known == name);

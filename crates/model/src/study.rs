@@ -32,7 +32,7 @@ pub struct StudyView {
 /// A row that is derived from two others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Derived {
-    /// What the row is called.
+    /// The row's name.
     #[schemars(length(min = 1))]
     pub name: String,
     /// How it is made from the two.

@@ -52,6 +52,7 @@ fn aarch64_name(number: usize) -> Option<&'static str> {
 /// The name of a call by its number. If `audit` is not the process's `native` architecture, the gate follows: `getpid(i386)`. A number
 /// without a name is `syscall(number)`.
 pub fn name(audit: u32, number: u64, native: u32) -> String {
+    // -1 has this bit too, but stands for a call that was cancelled.
     if audit == X86_64 && number & X32 != 0 && number != u64::MAX {
         return format!("{}(x32)", name(audit, number & !X32, audit));
     }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Something that adds cost to every system call on the machine, or of this process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Tax {
-    /// What it is, e.g. `enabled tracepoints`.
+    /// The kind of tax, e.g. `enabled tracepoints`.
     pub kind: String,
-    /// What was seen, e.g. `raw_syscalls:sys_enter enabled in instance foo`.
+    /// The evidence, e.g. `raw_syscalls:sys_enter enabled in instance foo`.
     pub detail: String,
 }
 
@@ -27,7 +27,7 @@ pub mod kind {
     pub const LOCK_DEBUGGING: &str = "lock debugging";
 }
 
-/// They stop or record every call, or are suspected to.
+/// Taxes that stop or record every call, or are suspected to.
 const TRACERS: [&str; 5] = [
     kind::TRACED,
     kind::TRACEPOINTS,

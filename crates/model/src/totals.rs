@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::iter::Sum;
 
-/// What the rows of a profile are grouped by.
+/// The grouping of a profile's rows.
 #[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
 pub enum By {
     /// One row per system call.
@@ -171,6 +171,7 @@ impl Profile {
             .into_iter()
             .map(|((group, ..), count)| Total { group, count })
             .collect();
+        // Calls that were not timed would otherwise rank below all timed ones.
         let mean_ns = self.all_calls().mean_on_cpu_ns().unwrap_or(0.0);
         totals.sort_by_cached_key(|total| (Reverse(total.rank(mean_ns)), total.name()));
         totals

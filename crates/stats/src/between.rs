@@ -1,4 +1,4 @@
-//! Where a case stands in the runs of one side, how far other runs may be from there, and ratios between sides. Called by
+//! The mean of a case over the runs of one side, the distance of other runs from it, and ratios between sides. Called by
 //! `summary`, `compare` and `attribute`; within one run, `paired` is better.
 //!
 //! Three effects differ between runs, and no number of batches averages them out. The machine's speed (frequency, neighbours)
@@ -12,14 +12,15 @@ use super::deviation::MOST_DEGREES;
 use super::launches::{Launches, by_launches, logs_of};
 use super::{Deviation, moments, student};
 
-/// What moves all cases of a run together where fewer than three runs of the machine are known: 1.5%. Repeated runs scattered
+/// The scatter of whole runs if fewer than three runs of the machine are known: 1.5%. Repeated runs scattered
 /// by 0.6 to 1.5% on one shared machine and by 1.2 to 6.5% on another (METHOD.md).
 pub const BETWEEN_RUNS: Deviation = Deviation {
     sd: 0.015,
     degrees: 2.0,
 };
 
-/// What a case is expected to scatter by between runs, relative to the machine, before its own runs show it: as cases did in runs that are
+// Kept runs: the middle row scatters by 0.7 to 1%, others by 1.8 to 11%. Twice as much would double `±` of rows with few known runs.
+/// The expected scatter of a case between runs, relative to the machine, before its own runs show it: that of cases in runs that are
 /// kept, whose scatters differ as much as those of four degrees of freedom would (METHOD.md).
 const EXPECTED: Deviation = Deviation {
     sd: 0.008,
@@ -32,6 +33,7 @@ const EXPECTED_OF_PLACED: Deviation = Deviation {
     degrees: 4.0,
 };
 
+// Among 11 comparisons of such runs, 0.02 to 0.3 gave one false verdict and 0 gave two: the control shows the rest.
 /// Extra error of costs with hardly any undisturbed rounds, beyond what the control shows: a standard deviation of logarithms.
 const DISTURBED: f64 = 0.02;
 
@@ -44,7 +46,7 @@ const FEWEST_SHOWN: f64 = 3.0;
 const OF_A_STEP: f64 = 0.408;
 
 impl Launches {
-    /// What it is expected to scatter by between runs.
+    /// The expected scatter between runs.
     fn expected(&self) -> Deviation {
         if self.is_placed {
             EXPECTED_OF_PLACED
@@ -62,14 +64,14 @@ pub struct Side {
     within: Deviation,
     session: Deviation,
     next: NextRun,
-    /// What earlier runs scattered by.
+    /// The scatter of earlier runs.
     known: Option<Deviation>,
-    /// What may have moved a run that was disturbed all the time.
+    /// The possible shift of a run that was disturbed all the time, as a standard deviation.
     disturbed: f64,
     is_placed: bool,
 }
 
-/// What moves a side from one session to the next.
+/// The scatter of a side from one session to the next.
 #[derive(Clone, Copy)]
 enum Session {
     /// All that earlier runs show: what moves the runs of one session is part of it.
@@ -78,7 +80,7 @@ enum Session {
     Expected(Deviation),
 }
 
-/// Where a run of another session will be: how far from the mean, and with which deviation.
+/// The prediction for a run of another session: its distance from the mean, and its deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct NextRun {
     from_mean: f64,
@@ -96,12 +98,13 @@ impl Side {
             .iter()
             .map(|(run, _)| by_launches(run))
             .collect::<Option<_>>()?;
-        // Those of the first: later ones may already show what the side is compared for.
+        // The earlier runs of the first one: later ones may already show the change that is looked for.
         let earlier = runs
             .iter()
             .map(|(run, _)| run)
             .min_by_key(|run| run.earlier.len())?;
         let (expected, earlier) = (earlier.expected(), logs_of(&earlier.earlier));
+        // One typical run: the root mean square of the launch errors of all runs.
         let one =
             Deviation::sum(launches.iter().copied()).times(1.0 / (launches.len() as f64).sqrt());
         let session = if earlier.is_empty() {
@@ -124,7 +127,9 @@ impl Side {
             .iter()
             .map(|(run, _)| run.clock_step)
             .fold(0.0, f64::max);
+        // With a coarse clock, equal runs may agree by rounding alone.
         side.within.sd = side.within.sd.max(OF_A_STEP * step);
+        // Several runs have a mean of their own; a single one is only one more of the earlier runs.
         side.next = match runs {
             [(run, _)] => by_known_runs(run),
             _ => None,
@@ -144,7 +149,7 @@ impl Side {
         Side::of_machine(slower_ln, self.one_run())
     }
 
-    /// Of sides that were measured in one session, each with how much slower the machine was; 0 where that is unknown.
+    /// The mean of sides that were measured in one session, each with how much slower the machine was; 0 if that is unknown.
     pub fn together(sides: &[Side], slower_ln: &[f64]) -> Option<Side> {
         let means: Vec<f64> = sides
             .iter()
@@ -156,23 +161,25 @@ impl Side {
             .map(|first| Side::new(&means, first.within, Session::Known(first.one_run())))
     }
 
-    /// `one` is what is expected to move a run, where the runs themselves do not show it.
+    /// `one` is the expected scatter of a run, which counts if the runs themselves do not show it.
     fn new(logs: &[f64], one: Deviation, session: Session) -> Side {
         let within = Deviation::known(logs).unwrap_or(one);
         let runs = logs.len().max(1) as f64;
         let (within, session) = match session {
             Session::Expected(session) => (within, session),
             Session::Known(known) => {
+                // Earlier runs scatter by both parts, so the rest of their variance is that between sessions.
                 let variance = known.sd.powi(2) - within.sd.powi(2);
                 let session = Deviation {
                     sd: variance.max(0.0).sqrt(),
                     ..known
                 };
-                // What is known of several sessions holds of the runs in one as well.
+                // The scatter between sessions bounds that within one, so its degrees of freedom count for both.
                 let degrees = known.degrees.max(within.degrees);
                 (Deviation { degrees, ..within }, session)
             }
         };
+        // The next run differs by its own scatter and by the error of this mean, and its session by the scatter of two sessions.
         let parts = [
             within.times((1.0 + 1.0 / runs).sqrt()),
             session.times(std::f64::consts::SQRT_2),
@@ -196,7 +203,7 @@ impl Side {
         }
     }
 
-    /// What disturbs a run all the time slows some rows not at all and others twice as much: 95% are within that.
+    /// Adds the error of a run that was disturbed all the time: some rows are not slowed at all and others twice as much; 95% are within that.
     fn disturb(&mut self, slower_ln: f64) {
         let unevenly = Deviation {
             sd: slower_ln / 2.0,
@@ -249,12 +256,12 @@ impl Side {
         self.disturbed
     }
 
-    /// How far a run of another session may be from where it is expected.
+    /// How far a run of another session may be from its expected cost.
     pub fn next_run(&self) -> Deviation {
         self.next.deviation
     }
 
-    /// Where a run of another session is expected, if this side stands at `value`.
+    /// The expected cost in a run of another session, if this side's is `value`.
     pub fn expected(&self, value: f64) -> f64 {
         value * self.next.from_mean.exp()
     }

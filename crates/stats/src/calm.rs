@@ -9,17 +9,20 @@ use std::borrow::Cow;
 
 /// Fewer members cannot distinguish the machine's state from one of their own oddities.
 pub const FEWEST_MEMBERS: usize = 5;
-/// What a member costs when nothing disturbs it: this quantile of its slots. The very fastest are luck.
+// With 5%, rows of one machine scattered by 1.2% in place of 0.7% (METHOD.md).
+/// The undisturbed cost of a member is this quantile of its slots. The very fastest are luck.
 const FLOOR: f64 = 0.02;
+// Anything from 4 to 8% does as well.
 /// A round is undisturbed if its median member is at most this much above its floor.
 const MARGIN: f64 = 0.06;
+// Rejected: waiting for calm. A run measures all rows all the time, and disturbances last.
 /// With fewer undisturbed rounds, the calmest ones count, so many or a quarter of all: operations that take milliseconds have few.
 const FEWEST_ROUNDS: usize = 30;
 
 /// The undisturbed rounds of a run; by default all of them.
 #[derive(Debug, Default, PartialEq)]
 pub struct Calm {
-    /// Whether each round was undisturbed, by time block. `None` where nothing is known.
+    /// Whether each round was undisturbed, by time block. `None` if nothing is known.
     rounds: Option<Vec<Vec<bool>>>,
     /// ln of what each member of the panel was above its floor, by block and round; NaN for a slot without samples.
     above: Vec<Vec<Vec<f64>>>,
@@ -58,6 +61,7 @@ impl Calm {
     pub(super) fn slower_ln(&self, members: &[usize], block: usize, round: usize) -> f64 {
         let mut logs = in_round(&self.above, members, block, round);
         logs.sort_by(f64::total_cmp);
+        // The mean of the middle half ignores a member with an oddity of its own and is steadier than the median.
         let quarter = logs.len() / 4;
         let middle = &logs[quarter..logs.len() - quarter];
         match middle {
@@ -66,7 +70,7 @@ impl Calm {
         }
     }
 
-    /// By what the median member was above its floor, by block and round; infinite where that is unknown.
+    /// Selects rounds by how far the median member was above its floor, by block and round; infinite if that is unknown.
     fn of_indices(indices: &[Vec<f64>]) -> Calm {
         let rounds = indices.iter().enumerate().flat_map(|(block, rounds)| {
             rounds
@@ -88,6 +92,7 @@ impl Calm {
             .map(|block| vec![false; block.len()])
             .collect();
         for (index, block, round) in calmest.into_iter().take(undisturbed.max(fewest)) {
+            // A round that too few members have is not known to be calm, even if it is among the calmest.
             rounds[block][round] = index.is_finite();
         }
         Calm {
@@ -98,7 +103,7 @@ impl Calm {
         }
     }
 
-    /// The share of the rounds that were undisturbed, from 0 to 1; `None` where nothing is known.
+    /// The share of the rounds that were undisturbed, from 0 to 1; `None` if nothing is known.
     pub fn share(&self) -> Option<f64> {
         self.share
     }
@@ -113,7 +118,7 @@ impl Calm {
         self.undisturbed(m).unwrap_or(Cow::Borrowed(m))
     }
 
-    /// The same; `None` if there is no such sample.
+    /// The same; `None` without such a sample.
     pub fn undisturbed<'a>(&self, m: &'a Measurement) -> Option<Cow<'a, Measurement>> {
         let Some(rounds) = &self.rounds else {
             return Some(Cow::Borrowed(m));
@@ -129,6 +134,7 @@ impl Calm {
                     .iter()
                     .enumerate()
                     .map(|(round, slot)| {
+                        // A round that the panel lacks cannot be judged, so it does not count.
                         if rounds.get(block).and_then(|rounds| rounds.get(round)) == Some(&true) {
                             slot.clone()
                         } else {
@@ -155,7 +161,7 @@ impl Calm {
     }
 }
 
-/// What the median member was above its floor in a round; infinite if too few of them have samples in it.
+/// How far the median member was above its floor in a round; infinite if too few of them have samples in it.
 fn median_above(above: &[Vec<Vec<f64>>], block: usize, round: usize) -> f64 {
     let all: Vec<usize> = (0..above.len()).collect();
     let logs = in_round(above, &all, block, round);
@@ -165,7 +171,7 @@ fn median_above(above: &[Vec<Vec<f64>>], block: usize, round: usize) -> f64 {
     median(logs).unwrap_or(f64::INFINITY)
 }
 
-/// What these members were above their floors in a round, as far as it is known.
+/// How far these members were above their floors in a round, as far as it is known.
 fn in_round(above: &[Vec<Vec<f64>>], members: &[usize], block: usize, round: usize) -> Vec<f64> {
     members
         .iter()

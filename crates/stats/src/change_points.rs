@@ -1,8 +1,8 @@
-//! Where a series of results changed for good: E-divisive with a permutation test (D. S. Matteson and N. A. James, A
+//! The points at which a series of results changed for good: E-divisive with a permutation test (D. S. Matteson and N. A. James, A
 //! Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data, 2014). Unlike the paper, each part is tested
 //! by permuting that part alone, which finds the same changes in less time.
 //!
-//! Chosen over PELT (R. Killick and others, 2012) because it assumes no distribution, needs no penalty to be chosen, and says how
+//! Chosen over PELT (R. Killick and others, 2012) because it assumes no distribution, needs no penalty to be chosen, and estimates how
 //! likely each change is due to chance; a series of benchmarks has few points with heavy tails. D. Daly and others (The Use of
 //! Change Point Detection to Identify Software Performance Regressions in a Continuous Integration System, 2020) use it too.
 //!
@@ -16,9 +16,10 @@ use rand::seq::SliceRandom;
 /// With fewer points no arrangement is rare enough to be a change.
 const FEWEST_RUNS: usize = 10;
 
-/// A state must last this many points: one or two outliers are no change.
+/// A state must last this many points: one or two outliers are not a change.
 const SHORTEST: usize = 3;
 const PERMUTATIONS: u32 = 999;
+// Twice as many would double the false changes; fewer would find real ones later.
 /// Permutations that may look as changed as the series does: 1% of them, the series itself included.
 const ALLOWED: u32 = 9;
 /// The permutations of a series are always the same, so reading the same files twice gives the same result.

@@ -21,6 +21,7 @@ fn error_of_median(values: &[f64]) -> Option<Deviation> {
     let (_, squares) = moments(values);
     if values.len() >= FEWEST_LAUNCHES {
         Some(Deviation {
+            // The variance of a mean, times that of the median over it.
             sd: (OF_MEDIAN * squares / degrees / count).sqrt(),
             degrees,
         })

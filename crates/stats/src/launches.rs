@@ -3,6 +3,7 @@
 use super::{Calm, Deviation, median, moments};
 use model::Measurement;
 
+// Chosen, not measured: it widens the interval of runs that ended within their first launch.
 /// Where neither the panel nor other launches show what launches scatter by.
 const ONE_LAUNCH: Deviation = Deviation {
     sd: 0.02,
@@ -28,6 +29,7 @@ const FEWEST_ROUNDS: usize = 3;
 /// (Kendall and Stuart, The Advanced Theory of Statistics, 14.12).
 pub(super) const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
+// Operations fault once per iteration or hardly ever, so the exact value does not matter.
 /// Page faults per iteration from which on they are the operation's own.
 const FAULTS: f64 = 0.5;
 
@@ -59,7 +61,7 @@ pub struct Launches {
     pub clock_step: f64,
 }
 
-/// Those that are finite.
+/// The logarithms that are finite.
 pub(super) fn logs_of(costs: &[f64]) -> Vec<f64> {
     costs
         .iter()
@@ -68,13 +70,15 @@ pub(super) fn logs_of(costs: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// What launches show of how far the level of a run moves; `None` without any.
+/// The standard error of a run's level, as its launches show it; `None` without any.
 pub(super) fn by_launches(run: &Launches) -> Option<Deviation> {
     let logs = logs_of(&run.levels_ns);
     if logs.is_empty() {
         return None;
     }
+    // The number of launches that count as independent values.
     let mut independent = logs.len() as f64;
+    // Without a panel, only the launches themselves show their scatter.
     if run.of_launches == 0.0 {
         let one = Deviation::with_degrees(&logs, 1.0).unwrap_or(ONE_LAUNCH);
         return Some(one.times((OF_MEDIAN / independent).sqrt()));
@@ -92,7 +96,7 @@ pub(super) fn by_launches(run: &Launches) -> Option<Deviation> {
 }
 
 /// The launches of a measurement in undisturbed rounds, or in all if none was; `None` without a sample above 0. `yardsticks` are the
-/// members of the panel that tell how much slower a round was.
+/// members of the panel that show how much slower a round was.
 pub fn launches(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Option<Launches> {
     let undisturbed = calm.undisturbed(m);
     let kept = undisturbed.as_deref().unwrap_or(m);
@@ -106,6 +110,7 @@ pub fn launches(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Option<La
     let most = by_launch.iter().map(Vec::len).max()?;
     let levels_ns = by_launch
         .into_iter()
+        // If all launches have few rounds, none is left out.
         .filter(|rounds| rounds.len() >= FEWEST_ROUNDS.min(most))
         .filter_map(median)
         .collect();
@@ -131,7 +136,7 @@ pub fn is_placed(m: &Measurement) -> bool {
     m.switches || m.minor_faults as f64 > FAULTS * iterations
 }
 
-/// What launches of the panel scatter by; 0 if few of its members show it.
+/// The scatter of the panel's launches, as a standard deviation of logarithms; 0 if few of its members show it.
 pub fn scatter_of_launches<'a>(members: impl Iterator<Item = &'a Launches>) -> f64 {
     let scatters: Vec<f64> = members
         .filter_map(|member| Deviation::known(&logs_of(&member.levels_ns)))

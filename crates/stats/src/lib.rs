@@ -62,6 +62,7 @@ impl Estimate {
 /// Assumes that the medians of stretches as long as a block are exchangeable; batches within one may depend on each other.
 pub fn estimate(measurement: &Measurement) -> Option<Estimate> {
     let mut blocks = samples(measurement);
+    // Blocks in which the case rested have no median, so they are not parts either.
     blocks.retain(|samples| !samples.is_empty());
     let sampled = blocks.len();
     let mut all = blocks.concat();
@@ -139,6 +140,7 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
+    // Selecting leaves the lower half unordered; its maximum is the other middle value.
     let (lower, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
     let upper = *upper;
     match length % 2 {

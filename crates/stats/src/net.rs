@@ -12,7 +12,7 @@ pub struct WithLoop<'a> {
 }
 
 /// a / b, both net of their empty loops: the ratio of the differences of medians, with the interval of the ratios of launches,
-/// which have all four in common. `None` where a net cost is indistinguishable from zero.
+/// which have all four in common. `None` if a net cost is indistinguishable from zero.
 ///
 /// Not by rounds, as other ratios: the slots of single calls are too short for a net cost of their own.
 pub fn net_ratio(a: WithLoop, b: WithLoop) -> Option<Ranged> {

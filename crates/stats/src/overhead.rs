@@ -1,4 +1,4 @@
-//! What tracing adds to a call, from traced and untraced batches in pairs.
+//! The overhead of tracing a call, from traced and untraced batches in pairs.
 
 use super::{block_interval, median};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ pub struct Overhead {
 /// the next one's value.
 const AGAIN: f64 = 0.4;
 
+// Chosen: a wider interval would make the overhead look known on a busy machine.
 /// An overhead is known if half its interval is at most this share of it.
 const WIDEST: f64 = 0.25;
 
@@ -38,7 +39,7 @@ impl Overhead {
         (self.low > 0.0 && self.half_width() <= WIDEST * self.ns).then_some(self.ns)
     }
 
-    /// What of it is within the traced time of a null call of `call_ns`, if that is known. Never below zero: a traced time
+    /// The part of it that is within the traced time of a null call of `call_ns`, if that is known. Never below zero: a traced time
     /// that lacks a part of the kernel entry is not made longer.
     pub fn within(&self, call_ns: f64) -> Option<f64> {
         if self.half_width() <= WIDEST_OF_CALL * call_ns {

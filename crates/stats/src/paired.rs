@@ -86,6 +86,7 @@ pub(super) fn by_launch(m: &Measurement, blocks: Vec<Vec<f64>>) -> Vec<f64> {
         .collect()
 }
 
+// The order statistics of nine launches hold 96%.
 /// Order statistics alone are narrow enough from so many on, and a launch or two that something disturbed do not widen them.
 const MANY_LAUNCHES: usize = 9;
 
@@ -96,6 +97,7 @@ pub(super) fn over_launches(mut medians: Vec<f64>) -> Option<Ranged> {
     if medians.len() >= MANY_LAUNCHES {
         return median(medians).map(|value| Ranged { value, low_high });
     }
+    // Fewer than six launches have no order statistics: Student's interval stays as it is.
     let (least, most) = low_high.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
     Some(Ranged {
         value: mean,
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(paired_p_value(&one, &one), None);
     }
 
-    /// Each launch shifts the ratio by about 0.5%, and its blocks agree to 0.01%: blocks are no independent witnesses.
+    /// Each launch shifts the ratio by about 0.5%, and its blocks agree to 0.01%: blocks are not independent.
     #[test]
     fn ratios_within_a_run_cover_the_truth_though_launches_shift_them() {
         let mut random = ChaCha8Rng::seed_from_u64(5);

@@ -1,9 +1,10 @@
 //! A percentile is the smallest time that the given share of all calls does not exceed. Nothing is assumed of how times are
-//! distributed. Calls one after the other resemble each other, so there is no interval.
+//! distributed. Calls one after the other resemble each other, so percentiles have no interval.
 
 use model::Histogram;
 
-/// Calls that must lie beyond a percentile: with fewer it says what a handful of calls took.
+// A count of 10 is known to about 60%.
+/// Calls that must lie beyond a percentile: with fewer it describes a handful of calls.
 pub const FEWEST_BEYOND: u64 = 10;
 
 /// At `share` (0.99); `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
@@ -26,7 +27,7 @@ pub fn beyond(times: &Histogram, ns: f64) -> u64 {
 const STEPS: i32 = 16;
 
 /// The times that shares of the calls do not exceed, in nanoseconds, by 1 / (1 - share), which is 1 for the shortest call and
-/// the number of calls for the longest. Places where the time stays the same are left out.
+/// the number of calls for the longest. Points with the same time as both neighbours are left out.
 pub fn tail_curve(times: &Histogram) -> Vec<(f64, f64)> {
     let calls = times.total_count() as f64;
     let steps = (0..)
@@ -43,6 +44,7 @@ pub fn tail_curve(times: &Histogram) -> Vec<(f64, f64)> {
         .chain(last)
         .collect();
     (0..all.len())
+        // A step is drawn by both of its ends, so these stay.
         .filter(|i| {
             *i == 0 || *i + 1 == all.len() || all[*i].1 != all[i - 1].1 || all[*i].1 != all[i + 1].1
         })

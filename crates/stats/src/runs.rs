@@ -8,13 +8,13 @@ use super::moments;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// With fewer runs there is no interval over runs: that of two would be 12 times their distance.
+/// Fewer runs give no interval over runs: that of two would be 12 times their distance.
 pub const FEWEST_REPEATED: usize = 3;
 
 /// The costs of one case in several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OverRuns {
-    /// The median of each run in nanoseconds per iteration, in the order of the runs; `None` where the run has none.
+    /// The median of each run in nanoseconds per iteration, in the order of the runs; `None` if the run has none.
     pub medians_ns: Vec<Option<f64>>,
     /// Standard deviation of their logarithms, in percent; `None` for one run.
     pub deviation_percent: Option<f64>,

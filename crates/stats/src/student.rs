@@ -15,6 +15,7 @@ pub fn upper_tail(t: f64, degrees: f64) -> f64 {
 /// The t with an upper tail of probability `tail`, which must be under 0.5. By bisection, to 10 digits.
 pub fn quantile(tail: f64, degrees: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
+    // With one degree of freedom, quantiles exceed any fixed upper bound.
     while upper_tail(high, degrees) > tail && high < 1e12 {
         high *= 2.0;
     }
@@ -32,7 +33,7 @@ pub fn quantile(tail: f64, degrees: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// I(x; a, b) by its continued fraction, on the side where it converges quickly (ibid., 26.5.8).
+/// I(x; a, b) by its continued fraction, on the side that converges quickly (ibid., 26.5.8).
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -54,6 +55,7 @@ fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
             0 => m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
             _ => -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
         };
+        // Lentz replaces a zero by a tiny number, so that neither recurrence divides by it.
         d = 1.0 / nonzero(1.0 + numerator * d, TINY);
         c = nonzero(1.0 + numerator / c, TINY);
         value *= c * d;
@@ -68,7 +70,7 @@ fn nonzero(value: f64, tiny: f64) -> f64 {
     if value.abs() < tiny { tiny } else { value }
 }
 
-/// ln of the gamma function for x > 0: Stirling's series, after shifting x to where it is exact to 14 digits.
+/// ln of the gamma function for x > 0: Stirling's series, after shifting x until it is exact to 14 digits.
 fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut steps) = (x, 0.0);
     while x < 12.0 {

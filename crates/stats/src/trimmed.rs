@@ -47,6 +47,7 @@ pub fn trimmed(mut values: Vec<f64>) -> Option<Trimmed> {
     let kept = count - 2 * cut;
     let mean = moments(&values[cut..count - cut]).0;
     let (low, high) = (values[cut], values[count - cut - 1]);
+    // The extreme values count as the nearest kept ones: leaving them out would understate the variance.
     let winsorized: Vec<f64> = values.iter().map(|value| value.clamp(low, high)).collect();
     let variance = moments(&winsorized).1 / (kept as f64 * (kept as f64 - 1.0));
     let error = Deviation {

@@ -1,9 +1,10 @@
-//! What ratios show: a change, equality, or neither. All comparisons use this rule, of runs and of races.
+//! The verdict on ratios: a change, equality, or neither. All comparisons use this rule, of runs and of races.
 
 use super::differ::discoveries;
 use super::{BetweenRuns, Deviation};
 
-/// A single control tells little about the size of the next shift, but not as little as Student's t of one degree of freedom.
+// By simulation: 1 degree hides that a command takes 1.9 times as long if the control is off by 10%.
+/// A single control shows little of the size of the next shift, but more than Student's t of one degree of freedom.
 const DEGREES: f64 = 2.0;
 
 /// Expected share of wrong findings among those that are judged together.
@@ -29,6 +30,7 @@ pub fn findings(ratios: &[BetweenRuns], margin: f64) -> Vec<Finding> {
             let within = ratio.log_ratio.abs() <= margin.ln_1p();
             match ratio.log_ratio {
                 _ if within && is_same => Finding::Equal,
+                // A certain difference that is smaller than the margin is neither a change nor equality.
                 _ if within || !differs => Finding::NotKnown,
                 log if log < 0.0 => Finding::Less,
                 _ => Finding::More,
@@ -43,7 +45,7 @@ fn held_together(ratios: &[BetweenRuns], p: impl Fn(&BetweenRuns) -> f64) -> Vec
 
 impl BetweenRuns {
     /// Widened by what `control`, a ratio of the same thing to itself in the same rounds, differs from 1 beyond its own error: one value,
-    /// which tells little about the size of the next.
+    /// which shows little of the size of the next.
     #[must_use]
     pub fn beside(self, control: &BetweenRuns) -> BetweenRuns {
         let square = control.log_ratio.powi(2) - control.error.sd.powi(2);
@@ -111,7 +113,7 @@ mod tests {
         }
     }
 
-    /// Where each copy lies somewhere else, all rounds of a command agree and are off together.
+    /// If each copy lies somewhere else, all rounds of a command agree and are off together.
     #[test]
     fn a_shift_that_rounds_do_not_show_is_less_often_a_change() {
         let wrong = share(5, 2000, |random: &mut ChaCha8Rng| {

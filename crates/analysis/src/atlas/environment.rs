@@ -1,4 +1,4 @@
-//! What environments call a kernel of an atlas in its machine.
+//! Names of environments that emulate a kernel of an atlas in its machine.
 
 use model::atlas::AtlasMachine;
 

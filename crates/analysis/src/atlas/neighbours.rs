@@ -80,7 +80,7 @@ pub fn is_explained(step: &AtlasStep) -> bool {
     step.instructions() >= INSTRUCTIONS || step.share() >= SHARE
 }
 
-/// What two boots leave unseen of a count that differs between boots, as a share (METHOD.md).
+/// The share of a count that two boots may miss if the count differs between boots (METHOD.md).
 const UNSEEN: f64 = 0.01;
 
 fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {

@@ -11,15 +11,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
+// Chosen: each further operation shortens the time of all others.
 /// More operations take too long to measure; all other calls are charged with the difference of the cheapest call.
 const MOST_OPERATIONS: usize = 8;
 
-/// What a program's calls add in an environment.
+/// The extra time of a program's calls in an environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bill {
     /// All calls of the program.
     pub calls: u64,
-    /// Those of them that are charged only with what the cheapest call costs more there: no measured operation resembles them, or
+    /// Calls that are charged only with the extra cost of the cheapest call there: no measured operation resembles them, or
     /// they start processes.
     pub bare_calls: u64,
     /// The extra seconds of all calls there, with the ends of the 95% interval.

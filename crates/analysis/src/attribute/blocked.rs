@@ -1,7 +1,7 @@
 //! Why a thread was blocked: whether it waited for work, or something held it up. Pure, by a table.
 //!
 //! Signs: a connection that the process accepted is a client's, one that it opened a server's. A thread that received something from a
-//! client and has sent nothing yet has work: whatever it waits for holds it up. Who ended a wait tells a parent that hands out work from
+//! client and has sent nothing yet has work: whatever it waits for holds it up. The waker distinguishes a parent that hands out work from
 //! another process that was asked.
 
 use super::waits::Reason;
@@ -113,7 +113,7 @@ const RULES: &[Rule] = &[
     (|_| true, Other),
 ];
 
-/// They wait for a lock, whatever the tracer knows of it.
+/// Calls that wait for a lock, whether the tracer knows it or not.
 const LOCKS: &[&str] = &["flock", "fcntl", "fcntl64", "semop", "semtimedop"];
 const SIGNALS: &[&str] = &["rt_sigtimedwait", "rt_sigsuspend", "sigsuspend", "pause"];
 /// The beginnings of calls that send.

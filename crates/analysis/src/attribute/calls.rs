@@ -1,4 +1,4 @@
-//! The calls of a workload on the machine where it ran, and what entering the kernel takes.
+//! The calls of a workload on the machine where it ran, and the cost of entering the kernel.
 
 use super::seconds::s;
 use super::spent::{Spent, stalled_ns};
@@ -31,17 +31,17 @@ impl CallRow {
     }
 }
 
-/// What all calls take to enter the kernel and to leave it.
+/// The time of all calls to enter the kernel and to leave it.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 pub struct Entering {
     /// All calls.
     pub calls: u64,
-    /// What a null call takes.
+    /// The time of a null call.
     pub null_call_ns: f64,
-    /// What all of them take.
+    /// The time of all calls.
     pub seconds: f64,
-    /// Of the wall time of a program that ran on one CPU at a time, without tracing; else of the CPU time. At most this
-    /// where ptrace's stops hide the time of calls.
+    /// Their share of the wall time of a program that ran on one CPU at a time, without tracing; else of the CPU time. An upper bound
+    /// if ptrace's stops hide the time of calls.
     pub share: f64,
     /// Whether `share` is of the wall time.
     pub of_wall: bool,

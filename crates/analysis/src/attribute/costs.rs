@@ -27,7 +27,7 @@ pub struct Price {
     pub basis: Basis,
 }
 
-/// What a price was made from.
+/// The operations that a price was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Basis {
     /// The operation that prices the calls.
@@ -62,7 +62,7 @@ impl Costs {
         ))
     }
 
-    /// Of equal operations the first counts. One in a single thread is preferred to the same in several: it is what one call costs.
+    /// The first of equal operations counts. One in a single thread is preferred to the same in several: it is the cost of one call.
     fn new(label: String, measured: Vec<(String, MeasuredOperation)>) -> Costs {
         let mut points: HashMap<String, Vec<MeasuredOperation>> = HashMap::new();
         let mut seen = HashSet::new();

@@ -1,7 +1,7 @@
-//! What the calls of a workload would cost with the unit costs of another machine, kernel, environment or article.
+//! The cost of a workload's calls with the unit costs of another machine, kernel, environment or article.
 //!
 //! Calls x (unit cost there - unit cost here), class by class. Calls that no operation resembles change by their bare crossing, so their
-//! line is a lower bound. What a unit cost cannot know is named and left out: waits, and processes, which depend on the program's memory.
+//! line is a lower bound. Changes that unit costs cannot predict are named and left out: waits, and processes, which depend on the program's memory.
 
 use super::costs::{Basis, Costs, Price};
 use super::seconds::{added, s};
@@ -27,7 +27,7 @@ pub struct Elsewhere {
     pub parts: Vec<Change>,
     /// `calls` and `crossings` together, in seconds.
     pub total_s: f64,
-    /// What is not predicted, the most time first.
+    /// Calls whose change is not predicted, the most time first.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -59,7 +59,7 @@ pub struct LeftOut {
     pub seconds: Option<f64>,
 }
 
-/// Why a unit cost says nothing.
+/// The reason why a unit cost predicts nothing.
 #[derive(Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unpredicted {

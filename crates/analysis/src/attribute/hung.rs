@@ -13,7 +13,7 @@ pub struct Hung {
     pub process: String,
     #[serde(rename = "name")]
     pub call: String,
-    /// What the call was made on.
+    /// The object of the call.
     pub on: Option<String>,
     pub lock: bool,
     /// Since before tracing began.
@@ -71,6 +71,7 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
     groups
 }
 
+// A second is long for somebody who looks at a program that hangs.
 /// Shorter waits do not count as hung, unless they began before tracing.
 const HANGS_NS: u64 = 1_000_000_000;
 

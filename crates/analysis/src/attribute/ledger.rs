@@ -86,10 +86,11 @@ const LARGE: f64 = 0.03;
 const FIRST_CALLS: usize = 4;
 /// A call is rare if there are this many times as many calls.
 const RARE: u64 = 100;
+// Chosen with bench/services/check: a larger share would leave out threads that answer requests now and then.
 /// A thread that was on a CPU, runnable and held up for a smaller share of its time is idle.
 const LEAST_BUSY: f64 = 0.005;
 
-/// `None` where the time of threads is not known, or the wall time of one thread tells all.
+/// `None` if the time of threads is not known, or if there is one thread, whose wall time is enough.
 pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
     let all = profile.usage.thread_time?;
     if profile.waits.is_empty() || !(profile.is_service() || profile.usage.threads > Some(0)) {
@@ -97,6 +98,7 @@ pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
     }
     let idle = idle(profile);
     let known = profile.threads.len();
+    // If no thread was busy, the idle time is all there is to divide.
     let left_out = Some(&idle).filter(|idle| idle.len() < known);
     let left_out = left_out.cloned().unwrap_or_default();
     let began = profile.usage.processes.zip(profile.usage.threads);
@@ -300,7 +302,7 @@ fn described(profile: &Profile, wait: &WaitCount, state: State) -> LedgerWait {
     }
 }
 
-/// Names sockets, locks and files, but no condition variables, whose addresses tell nothing.
+/// Names sockets, locks and files, but no condition variables, whose addresses mean nothing to a reader.
 fn on(wait: &WaitCount, state: State) -> Option<String> {
     let is_named = wait.peer.is_some()
         || matches!(state, State::Blocked { because } if because <= Because::Reader)

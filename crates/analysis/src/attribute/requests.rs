@@ -17,14 +17,14 @@ pub struct Answered {
     pub mean_s: f64,
     pub median_s: Option<f64>,
     pub p99_s: Option<f64>,
-    /// Those of all threads, for each request.
+    /// System calls of all threads, for each request.
     pub calls: f64,
     pub switches: Option<f64>,
     /// Seconds per request.
     pub parts: Vec<(State, f64)>,
 }
 
-/// `None` where no request was seen.
+/// `None` if no request was seen.
 pub fn answered(profile: &Profile) -> Option<Answered> {
     let mut sum = Requests::default();
     profile
@@ -36,6 +36,7 @@ pub fn answered(profile: &Profile) -> Option<Answered> {
     let switches = usage.voluntary_switches.zip(usage.involuntary_switches);
     let switches = switches.map(|(voluntary, involuntary)| voluntary.saturating_add(involuntary));
     let all = 1.0 / sum.requests.max(1) as f64;
+    // The time of a request is divided only if the same thread received and answered it.
     let one = 1.0 / sum.by_one_thread.max(1) as f64;
     Some(Answered {
         requests: sum.requests,

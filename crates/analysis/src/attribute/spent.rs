@@ -1,4 +1,4 @@
-//! Where the time of a workload went: parts that add up to the wall time where it is known what that was, else to the CPU time.
+//! The time of a workload in parts, which add up to the wall time if its parts are known, else to the CPU time.
 //!
 //! At each moment a workload is on a CPU, waits for one, or all its threads are blocked. That is known of any tree whose switches the
 //! tracer saw, and of one thread. Threads that run at once share the wall time: each part of the CPU time has the same share of it.
@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 /// The time and its parts.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Spent {
-    /// What the `wall_s` of the parts add up to; `None` where it is not known what the wall time was.
+    /// The sum of the parts' `wall_s`; `None` if the wall time cannot be divided.
     pub wall_s: Option<f64>,
-    /// The CPU time of all threads, what the `cpu_s` of the parts add up to; `None` where that is not known.
+    /// The CPU time of all threads, the sum of the parts' `cpu_s`; `None` if that is not known.
     pub cpu_s: Option<f64>,
-    /// Wall time with one thread on a CPU, with two, and so on, the last: with that many or more. Empty where that is not known.
+    /// Wall time with one thread on a CPU, with two, and so on, the last: with that many or more. Empty if that is not known.
     pub on_cpus_s: Vec<f64>,
     /// Samples that the time outside calls was divided by.
     pub samples: Option<u64>,
@@ -33,7 +33,7 @@ pub struct Spent {
 pub struct Part {
     #[serde(flatten)]
     pub kind: PartKind,
-    /// Its wall time; null where it has none of its own.
+    /// Its wall time; null if it has none.
     pub wall_s: Option<f64>,
     /// Its CPU time.
     pub cpu_s: Option<f64>,
@@ -41,7 +41,7 @@ pub struct Part {
     pub what: Vec<String>,
 }
 
-/// What the workload did.
+/// The activity in a part of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PartKind {
@@ -58,11 +58,11 @@ pub enum PartKind {
     Stops,
     /// Page faults, interrupts and the like, which nobody sampled.
     OtherSystem,
-    /// User mode and `OtherSystem`: the CPU time is too short for ticks to tell them apart.
+    /// User mode and `OtherSystem`: the CPU time is too short for ticks to distinguish them.
     UserOrSystem,
     /// The kernel with its calls: nobody timed these on a CPU.
     AllSystem,
-    /// User mode and `AllSystem`, where ticks do not tell them apart.
+    /// User mode and `AllSystem`, if ticks do not distinguish them.
     All,
     /// Between calls, whether it ran or not: logs do not show that.
     OutsideCalls,
@@ -74,13 +74,14 @@ pub enum PartKind {
     },
     /// All threads were blocked, and none in a call that is known.
     BlockedOutside,
-    /// Of the wall time, what the tracer did not see.
+    /// The part of the wall time that the tracer did not see.
     Rest,
 }
 
 /// Share of the wall time that makes no part, and no parallel program.
 const LEAST: f64 = 0.0005;
 const NOTHING: f64 = 1e-9;
+// Chosen: a wider interval's middle would read like a measured value.
 /// Width of an interval that is shown in place of its middle.
 const HARDLY_KNOWN: f64 = 0.5;
 

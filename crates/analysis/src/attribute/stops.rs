@@ -1,8 +1,9 @@
-//! What ptrace's stops take of a program's wall time. A part of it is on the program's own account, as time in the kernel.
+//! The share of ptrace's stops in a program's wall time. The kernel charges a part of it to the program, as time in the kernel.
 
 use super::spent::{Part, PartKind};
 use model::Profile;
 
+// Stops of `dd bs=1` took 12 us by calibration and 27 us beside ten other programs.
 /// Uncertainty of stops, as a multiple of their calibrated time: beside other load, a stopped program also waits for the tracer to run.
 const STOPS_VARY: f64 = 3.0;
 

@@ -18,10 +18,11 @@ pub enum Per {
     Set,
     /// Directory entries, estimated from the bytes of the list.
     Entries,
-    /// What is typical of programs.
+    /// A value that is typical of programs.
     Fixed(&'static str, u64),
 }
 
+// getdents64(2): 19 bytes and the name with its final 0, rounded up to 8 bytes.
 /// With a name of usual length; and the two entries that every directory has (getdents64(2)).
 const ENTRY_BYTES: u64 = 32;
 const DOTS_BYTES: u64 = 48;
@@ -63,7 +64,7 @@ pub struct Unit {
     not_on: &'static [DescriptorKind],
     /// The path is empty: the call acts on a descriptor.
     no_path: bool,
-    /// Beginnings of what the call does; empty where that is not known, or needs no name.
+    /// Beginnings of what the call does; empty if that is not known, or needs no name.
     does: Option<&'static str>,
     fails: &'static str,
     operations: &'static str,

@@ -1,4 +1,4 @@
-//! What the calls of a workload waited for, as far as the tracer named it.
+//! Waits of a workload's calls, by what the tracer names as their reason.
 
 use super::blocked::reason;
 use super::seconds::s;
@@ -15,14 +15,14 @@ pub struct Wait {
     /// The system call.
     #[serde(rename = "name")]
     pub call: String,
-    /// What the call was made on: a path, the address of the socket's peer, or a kind (`a pipe`); `None` where that is not known, and
+    /// The object of the call: a path, the address of the socket's peer, or a kind (`a pipe`); `None` if that is not known, and
     /// of a kind where `by` is.
     pub on: Option<String>,
-    /// The process that ended the wait, or the thread of the same process; `None` where that is not known, or nobody did.
+    /// The process that ended the wait, or the thread of the same process; `None` if that is not known, or nobody did.
     pub by: Option<String>,
     /// Time until woken, summed over threads.
     pub blocked_s: f64,
-    /// Wall time of it in which no thread of the workload could run; `None` where that is not known.
+    /// Wall time of it in which no thread of the workload could run; `None` if that is not known.
     pub stalled_s: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
     waits
 }
 
-/// `pipe:[7]`: its number says nothing to anybody, nor does its kind to who knows the other end.
+/// `pipe:[7]`: its number means nothing to a reader, nor does its kind if the other end is known.
 pub fn named(on: &str, knows_other: bool) -> Option<String> {
     match on.split_once(":[") {
         _ if on.starts_with('/') => Some(on.to_string()),

@@ -1,4 +1,4 @@
-//! What a call waits for while it is blocked, by the call and the kind of its descriptor alone: a read of a file waits for the disk, but
+//! The reason why a call is blocked, by the call and the kind of its descriptor alone: a read of a file waits for the disk, but
 //! also for another process that holds the inode's lock.
 
 use super::units::bare_name;
@@ -6,7 +6,7 @@ use model::{Class, DescriptorKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a blocked call waits for.
+/// The reason why a call is blocked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -28,7 +28,7 @@ pub enum Reason {
     Other,
 }
 
-/// `None` is what the kind of the descriptor says. A call that is not listed waits for `Other`.
+/// `None` means that the kind of the descriptor decides. A call that is not listed waits for `Other`.
 const TABLE: &[(Option<Reason>, &str)] = &[
     (
         None,
@@ -71,7 +71,7 @@ const TABLE: &[(Option<Reason>, &str)] = &[
     ),
 ];
 
-/// They end when a device has answered, so they price the whole time of a call and not its CPU time alone.
+/// Operations that end when a device has answered, so they price the whole time of a call and not its CPU time alone.
 const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync", "dir.fsync"];
 
 impl Reason {

@@ -1,5 +1,5 @@
-//! Geometric means of ratios by area, over the rows with a ratio in every column that has any. What depends on the file system's history
-//! is in no mean, and numbers of instructions only where no row is a time.
+//! Geometric means of ratios by area, over the rows with a ratio in every column that has any. Costs that depend on the file system's history
+//! are left out, and numbers of instructions count only if no row is a time.
 
 use super::row::ComparedRow;
 use model::grouped;

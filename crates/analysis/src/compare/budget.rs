@@ -97,6 +97,7 @@ impl Budget {
             || self.call.clone(),
             |section| section_row(section, &self.call),
         );
+        // Processes and programs are rows of a section, but not calls in its total.
         let starts = [PROCESSES, PROGRAMS].map(|what| format!(": {what}"));
         let call = (!is_sum).then_some(name.as_str());
         let counts = column.counts(call, |row| {

@@ -1,4 +1,4 @@
-//! What makes a comparison unfair or must be known to interpret it, the most important first. Columns are indices.
+//! Facts that make a comparison unfair or that must be known to interpret it, the most important first. Columns are indices.
 
 use super::column::{Column, ColumnInfo};
 use super::conditions::{CONDITIONS, Known};
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What makes a comparison unfair or must be known to interpret it.
+/// A fact that makes a comparison unfair or that must be known to interpret it.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Caution {
@@ -37,7 +37,7 @@ pub enum Caution {
         fact: &'static str,
         values: Vec<Option<Known>>,
     },
-    /// Environments with the same name in which a fact differs: a kernel or an emulator, by column; `None` where a column
+    /// Environments with the same name in which a fact differs: a kernel or an emulator, by column; `None` if a column
     /// lacks the environment or the fact is unknown.
     EnvironmentDiffers {
         environment: String,

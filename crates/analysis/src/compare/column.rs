@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     pub info: ColumnInfo,
-    /// Those that were not requested last.
+    /// Rows that were not requested are last.
     pub rows: Vec<Cell>,
     pub derived: Vec<DerivedRow>,
     pub panel: Vec<PanelCosts>,
@@ -29,7 +29,7 @@ pub struct ColumnInfo {
     pub label: String,
     pub host: Host,
     pub tool: Tool,
-    /// Where the results come from if this tool did not measure them.
+    /// The origin of the results if this tool did not measure them.
     pub source: Option<Source>,
     /// When the run began, in seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
@@ -49,10 +49,10 @@ pub struct ColumnInfo {
     pub runs: usize,
     /// Facts that differ between the files of this column.
     pub mixed: Vec<&'static str>,
-    /// What is known of the environments; absent from documents if nothing is.
+    /// Facts about the environments; absent from documents if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub environments: Vec<EnvironmentFacts>,
-    /// What the user says of the run, by key; of a column of several files what all of them have.
+    /// The user's labels of the run, by key; for a column of several files, those that all of them have.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     #[serde(skip)]

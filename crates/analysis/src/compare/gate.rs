@@ -26,7 +26,7 @@ pub enum EntriesRule {
     Any,
 }
 
-/// What a gate found.
+/// The verdicts of a gate.
 #[derive(Serialize, JsonSchema)]
 pub struct Gated {
     /// As a share; null if costs are not limited.
@@ -72,9 +72,9 @@ pub enum NotJudged {
     Missing,
     /// The kernel entries of one or both are not known.
     EntriesUnknown,
-    /// Other kernel entries, though not more of them: there is no ratio of costs.
+    /// Other kernel entries, though not more of them, so costs have no ratio.
     OtherWork,
-    /// One of the two is a single value: there is no interval.
+    /// One of the two is a single value without an interval.
     NoInterval,
     /// The cost depends on earlier file system activity.
     DependsOnHistory,
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use model::fixtures::{entering, record};
 
-    /// What the gate says of an operation that took 100 us before.
+    /// The verdict on an operation that took 100 us before.
     fn verdict_on(gate: Gate, ns: u64) -> GateVerdict {
         fn side(ns: u64) -> Vec<model::Record> {
             let reference = record("id.getppid", 100_000);

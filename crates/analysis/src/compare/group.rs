@@ -157,7 +157,7 @@ mod tests {
         .unwrap()
     }
 
-    /// What differs between sessions is in all runs of a side.
+    /// All runs of a side share the shift of their session.
     #[test]
     fn several_runs_a_side_show_less_than_one_by_what_they_share() {
         fn half(old: &[u64], new: &[u64]) -> f64 {

@@ -3,6 +3,7 @@
 use model::Case;
 use std::collections::{BTreeMap, HashMap};
 
+// Chosen: the worst case takes time in proportion.
 /// Without a bound, the time would grow with the square of the number of rows.
 pub const MOST_CANDIDATES: usize = 256;
 
@@ -111,6 +112,7 @@ impl Index {
         if let Some(row) = exact.and_then(|bucket| bucket.rest(column, is_it).first().copied()) {
             return Ok(Found::Exact(row));
         }
+        // The rarest parameter leaves the fewest rows to compare.
         let rarest = values(&case.params)
             .min_by_key(|part| {
                 self.buckets

@@ -76,6 +76,7 @@ fn verdict(
     if !(divisible(figure) && divisible(base_figure)) {
         return (Verdict::Missing, None);
     }
+    // Before any ratio: that of different work would be read as a change of cost.
     if let Work::Different(difference) = work(cell, base) {
         return (Verdict::DifferentWork(difference), None);
     }
@@ -212,7 +213,7 @@ fn judged_reference(sides: &Sides, column: &Column, base: &Column, margin: f64) 
     }
 }
 
-/// What happens to a row if only differences are shown; with several columns, the greatest value counts.
+/// Whether a row is shown if only differences are; with several columns, the greatest value counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowVisibility {
     Equal,

@@ -26,13 +26,14 @@ pub struct MachineChange {
     pub rows_are_relative: bool,
 }
 
-/// User mode and kernel that moved apart by more, as a logarithm, are no machine that moved as a whole. Between equal runs they
+// The shift beyond which a shift of the whole machine is an error of each row (`MUCH_MOVED` in stats).
+/// User mode and kernel that moved apart by more, as a logarithm, did not move as a whole machine. Between equal runs they
 /// stay within that.
 const APART: f64 = 0.05;
 
 pub struct Sides<'a> {
     columns: [&'a Column; 2],
-    /// What rows in the kernel are judged by; `None` if they are not relative to the machine.
+    /// The yardstick for rows in the kernel; `None` if they are not relative to the machine.
     kernel: Option<Yardstick>,
     /// The same of rows in user mode.
     user: Option<Yardstick>,

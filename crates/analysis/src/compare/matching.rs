@@ -31,7 +31,7 @@ pub fn matched(columns: &[Column], selection: &Selection, apart: bool) -> Matche
         asked.for_each(|row| rows.add(index, row));
     }
     let unsought = rows.unsought;
-    // What was requested in one run may be a baseline of another.
+    // A case that was requested in one run may be a baseline of another.
     for (index, column) in columns.iter().enumerate() {
         for row in column.rows.iter().filter(|row| !row.asked) {
             rows.fill(index, row);
@@ -121,6 +121,7 @@ impl Rows {
             .copied()
             .filter(|i| is_free(*i) && agree(&rows[*i].key, case, params));
         let nearest = near.next()?;
+        // Two rows fit equally well: a row of its own is better than a guess.
         if near.next().is_some() {
             return None;
         }

@@ -68,7 +68,7 @@ mod tests {
         assert!(rows(&same) == [2, 2] && same.environments().is_none());
     }
 
-    /// What an environment adds to every system call is in the panel too, and not the machine.
+    /// An environment's cost for every system call is in the panel too, and must not pass for the machine's speed.
     #[test]
     fn the_machine_is_not_told_from_what_the_environment_adds() {
         fn change(environment: &str) -> Option<MachineChange> {

@@ -1,7 +1,7 @@
 //! Profiles of traced programs side by side, and whether growth passes a limit.
 //!
-//! Counts are compared by their ranges over the runs of each side: they repeat exactly in most programs, and where they do not, the
-//! ranges say how much they vary. Times are shown and never judged: those of one run say little of the next.
+//! Counts are compared by their ranges over the runs of each side: they repeat exactly in most programs; if they do not, the
+//! ranges show how much they vary. Times are shown and never judged: those of one run predict little of the next.
 
 mod row;
 
@@ -14,7 +14,9 @@ use super::gate::Gate;
 use model::{CallCount, Class, Profile, Section, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 
+// More do not fit on a line of the table.
 const MOST_PARTS: usize = 3;
+// Chosen with bench/sections: a call that happens in most iterations counts as one in each.
 /// Counts per iteration are whole numbers if they are closer to one than this.
 const CLOSE: f64 = 0.25;
 pub const TOTAL: &str = "total";
@@ -24,7 +26,7 @@ pub struct ProfileColumn {
     pub info: ProfileInfo,
     runs: Vec<Rows>,
     usage: Vec<Usage>,
-    /// That every run marked, and the counts in them.
+    /// Sections that every run marked, and the counts in them.
     sections: BTreeSet<String>,
     section_runs: Vec<Rows>,
 }
@@ -160,7 +162,7 @@ pub fn compare_profiles(
     let names = columns
         .iter()
         .flat_map(|column| column.runs.iter().flat_map(|run| run.keys()));
-    // A section that is not in all columns is no growth.
+    // A section that is not in all columns has not grown.
     let calls: BTreeSet<&str> = names
         .map(|(call, _)| call.as_str())
         .filter(|call| {
@@ -205,8 +207,8 @@ pub(super) fn section_of(row: &str) -> Option<&str> {
     row.rsplit_once(": ").map(|(section, _)| section)
 }
 
-/// Counts per iteration, twice: rounded down and up where they are not close to a whole number, which is what does not happen in each
-/// iteration and may fall into one more of them.
+/// Counts per iteration, twice: rounded down and up if they are not close to a whole number: such calls do not happen in each
+/// iteration, and one more of them may fall into a run.
 fn rates(sections: &[Section]) -> [Rows; 2] {
     [false, true].map(|up| {
         sections

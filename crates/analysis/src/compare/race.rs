@@ -1,4 +1,4 @@
-//! What each command of a race took, which of them differ certainly, and what of their system calls changed.
+//! The times of each command of a race, which of them differ certainly, and which of their system calls changed.
 //!
 //! Commands are compared round by round, so that what slowed a whole round down cancels; rounds that were disturbed for one of
 //! them are left out by the trimmed mean. In environments, each one's own start-up is subtracted before (`net`).
@@ -20,9 +20,10 @@ use versus::all_versus;
 
 /// Changes of the wall time by a smaller factor are not named, and blocks of rounds that are searched for them.
 const LASTING: f64 = 1.5;
+// The search takes quadratic time, and a permutation test repeats it a thousand times.
 const MOST_BLOCKS: usize = 60;
 
-/// What `syscost race` prints and writes: commands, or one command in several environments, timed in turn.
+/// The output and the file of `syscost race`: commands, or one command in several environments, timed in turn.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct RaceFound {
     /// False if it was interrupted.
@@ -40,7 +41,7 @@ pub struct RaceFound {
     pub executions: u32,
     /// A process that does nothing but start has at least this much memory; smaller peaks cannot be seen.
     pub least_memory_byte: u64,
-    /// One for each command. Names and units of its fields are those of hyperfine's exports where it has them: seconds.
+    /// One for each command. Fields that hyperfine's exports have too have their names and units there: seconds.
     pub results: Vec<RaceResult>,
     /// One for each command that is compared with another.
     pub versus: Vec<Versus>,
@@ -50,7 +51,7 @@ impl JsonDocument for RaceFound {
     const SCHEMA: &'static str = "syscost.race/1";
 }
 
-/// What one command took, in seconds.
+/// The times of one command, in seconds.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct RaceResult {
     /// As it was asked for, with the values of its parameters.
@@ -58,7 +59,7 @@ pub struct RaceResult {
     /// Its parameters; absent without.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// What it took in an environment, if environments are compared.
+    /// Its times in an environment, if environments are compared.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub inside: Option<InsideResult>,
     /// The mean of the wall time.
@@ -67,7 +68,7 @@ pub struct RaceResult {
     pub stddev: Option<f64>,
     /// The median.
     pub median: f64,
-    /// The mean without the highest and the lowest fifth; null for fewer than 5 rounds. Of a command that is compared, the base's times
+    /// The mean without the highest and the lowest fifth; null for fewer than 5 rounds. For a command that is compared, the base's times
     /// the ratio of both, which is of the same rounds.
     pub trimmed_mean: Option<f64>,
     /// The lower end of its 95% interval.
@@ -119,12 +120,12 @@ pub struct Changed {
     pub after: f64,
 }
 
-/// What a command took in an environment, in seconds. The other times of a result include the environment's start-up.
+/// The times of a command in an environment, in seconds. The other times of a result include the environment's start-up.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct InsideResult {
     /// Its name.
     pub environment: String,
-    /// What a program that does nothing takes there more than natively, and the ends of its 95% interval; null for fewer than 5 rounds.
+    /// The extra time of a program that does nothing there, compared with natively, and the ends of its 95% interval; null for fewer than 5 rounds.
     pub start_up: Option<[f64; 3]>,
     /// Wall time of the first execution there, before the rounds.
     #[serde(default)]
@@ -288,7 +289,7 @@ fn inside(there: &InEnvironment, net: Net) -> InsideResult {
 }
 
 impl RaceFound {
-    /// What a command takes is what its base takes times their ratio, so that the figures of a table agree: what slowed both down in the same
+    /// Sets each command's time to its base's times their ratio, so that the figures of a table agree: whatever slowed both down in the same
     /// rounds is in neither.
     fn relate(&mut self) {
         for versus in &mut self.versus {
@@ -326,7 +327,7 @@ impl RaceFound {
 }
 
 impl RaceResult {
-    /// What it takes, without the start-up of its environment, and the ends of the interval.
+    /// Its wall time without the start-up of its environment, and the ends of the interval, in seconds.
     pub fn figure(&self) -> Option<[f64; 3]> {
         match &self.inside {
             Some(inside) => inside.net,

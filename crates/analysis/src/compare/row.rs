@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What identifies a row.
+/// The identity of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Key {
     /// The name given by a study, or else the operation.

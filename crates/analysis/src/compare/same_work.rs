@@ -5,6 +5,7 @@ use super::cell::Cell;
 use super::verdict::Difference;
 use model::Entries;
 
+// Chosen: a share alone would call rare entries different, a number alone frequent ones.
 /// As a share, and as a number: partner processes and caches make counts vary.
 const EQUAL_SHARE: f64 = 0.02;
 const EQUAL: f64 = 0.01;

@@ -18,7 +18,7 @@ pub enum Verdict {
         #[serde(rename = "relative_to_reference")]
         relative: Option<f64>,
     },
-    /// The cost of one or both depends on earlier file system activity: the ratio is no sign of a change.
+    /// The cost of one or both depends on earlier file system activity: the ratio is not a sign of a change.
     DependsOnHistory {
         ratio: f64,
         /// The ratio divided by that of the reference call; `None` if either run lacks it.
@@ -32,7 +32,7 @@ pub enum Verdict {
         #[serde(rename = "relative_to_reference")]
         relative: Option<f64>,
     },
-    /// Their kernel entries differ.
+    /// The kernel entries of the two differ.
     DifferentWork(Difference),
     /// One of the two is missing or failed.
     Missing,
@@ -54,7 +54,7 @@ pub struct Difference {
 /// A figure over the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratio {
-    /// Of times, relative to the machine as a whole where it says so.
+    /// A ratio of times is relative to the machine as a whole if `rows_are_relative`.
     pub ratio: f64,
     /// The ends of the 95% confidence interval, for this row alone; of instructions the least and the greatest ratio of any two
     /// repeats, equal if all repeats agree.
@@ -76,7 +76,7 @@ pub enum RatioOf {
     Time {
         /// The ratio of the costs that are shown.
         as_measured: f64,
-        /// That ratio divided by that of the reference call; `None` if either run lacks it.
+        /// The ratio divided by that of the reference call; `None` if either run lacks it.
         #[serde(rename = "relative_to_reference")]
         relative: Option<f64>,
     },
@@ -88,7 +88,7 @@ pub enum RatioOf {
     },
 }
 
-/// The verdict on a ratio: of times or, where it is fewer or more, of counts.
+/// The verdict on a ratio of times or, with `fewer` and `more`, of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
@@ -155,7 +155,7 @@ impl Verdict {
         }
     }
 
-    /// The ratio, even if it is no sign of a change.
+    /// The ratio, even if it is not a sign of a change.
     pub fn ratio(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio { ratio, .. })
@@ -185,7 +185,7 @@ impl Verdict {
         }
     }
 
-    /// The ratio that rankings and means use; `None` if it says nothing about a change.
+    /// The ratio that rankings and means use; `None` if it is not a sign of a change.
     pub fn ranked_ratio(&self) -> Option<f64> {
         if self.is_refused() {
             return None;

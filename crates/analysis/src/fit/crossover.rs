@@ -1,4 +1,4 @@
-//! Between which measured values one strategy overtakes another: by the ratios there, so it holds where no line fits.
+//! The measured values between which one strategy overtakes another: by the ratios there, so it holds even if no line fits.
 
 use super::series::{Point, Series};
 use schemars::JsonSchema;
@@ -18,11 +18,11 @@ pub struct Pair {
     pub overtaking: Overtaking,
 }
 
-/// Which of a pair is faster, and where that changes.
+/// The faster one of a pair, and the values at which that changes.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overtaking {
-    /// They cross, once or more, by ascending value.
+    /// The two cross, once or more, by ascending value.
     Crossings(Vec<Crossing>),
     /// The series of this index is faster wherever one of the two is for certain.
     #[serde(rename = "faster")]
@@ -85,7 +85,7 @@ fn faster(order: Ordering, a: usize, b: usize) -> usize {
     if order.is_gt() { b } else { a }
 }
 
-/// By value, whether the first is slower; `Equal` where that is not certain.
+/// By value, whether the first is slower; `Equal` if that is not certain.
 fn orders(a: &[Point], b: &[Point]) -> Vec<(u64, Ordering)> {
     a.iter()
         .filter_map(|a| {
@@ -100,6 +100,7 @@ fn orders(a: &[Point], b: &[Point]) -> Vec<(u64, Ordering)> {
 fn order(a: &Point, b: &Point) -> Option<Ordering> {
     let (cost_a, cost_b) = (a.cost.as_ref()?, b.cost.as_ref()?);
     let moves = [cost_a, cost_b].map(|cost| cost.next_run.map_or(0.0, |next| next.alone));
+    // Both costs may move until the next run, so their shares add as independent errors.
     let farther = 1.0 + moves[0].hypot(moves[1]).max(MARGIN);
     let (ratio, low_high) = match (&a.measurement, &b.measurement) {
         (Some(a), Some(b)) => {

@@ -19,12 +19,13 @@ pub struct CostLine {
 pub struct Coefficient {
     /// The estimate; it may be negative.
     pub ns: f64,
-    /// Where that of the next run will be; null unless this is known of all costs.
+    /// The interval for the next run; null unless it is known for all costs.
     #[serde(rename = "next_run_ns")]
     pub next_run: Option<Interval>,
 }
 
 const FEWEST: usize = 3;
+// Chosen: a line that misses a cost by more would hide a step.
 /// A cost that is farther from the line, as a share of it, shows that the costs are not on a line.
 pub const FARTHEST: f64 = 0.1;
 
@@ -66,7 +67,7 @@ fn shares(points: &[(f64, &PointCost)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// What moves each cost by itself until the next run is independent, what moves the machine is common to all.
+/// The errors that move each cost alone until the next run are independent; those of the machine are common to all.
 fn coefficient(points: &[(f64, &PointCost)], shares: impl Iterator<Item = f64>) -> Coefficient {
     let parts: Vec<(f64, &PointCost)> = shares
         .zip(points)

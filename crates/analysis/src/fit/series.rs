@@ -27,7 +27,7 @@ pub struct Series<'a> {
 pub struct Point<'a> {
     /// The parameter's value.
     pub value: u64,
-    /// `None` where the case failed or its cost is not enough to divide by.
+    /// `None` if the case failed or its cost is not enough to divide by.
     #[serde(flatten)]
     pub cost: Option<PointCost>,
     /// The times in undisturbed rounds; `None` for published results.
@@ -38,12 +38,12 @@ pub struct Point<'a> {
 /// A cost in nanoseconds per operation.
 #[derive(Serialize, JsonSchema)]
 pub struct PointCost {
-    /// The cost; absent where there is none.
+    /// The cost; absent if it is unknown.
     pub ns: f64,
     /// `None` with fewer than 10 time blocks, and for a published result.
     #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
-    /// `None` where the next run's cost is not known.
+    /// `None` if the next run's cost is not known.
     #[serde(skip)]
     pub next_run: Option<NextRun>,
 }

@@ -1,4 +1,4 @@
-//! What a cold call costs in units of the same call in a warm batch.
+//! The cost of a cold call in units of the same call in a warm batch.
 
 use model::{Case, Measurement, Record, Run};
 use stats::{Calm, Ranged, WithLoop, net_ratio};

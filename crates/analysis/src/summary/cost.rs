@@ -17,7 +17,7 @@ pub struct RowCost {
     /// Interval of the median within this run; `None` with too few time blocks, and for a published result.
     #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
-    /// Where the median of the next run will be; `None` for a published result, for a cold one, and if the cost depends on the
+    /// The interval for the median of the next run; `None` for a published result, for a cold one, and if the cost depends on the
     /// file system's history.
     #[serde(rename = "next_run_ns")]
     pub next_run: Option<Interval>,
@@ -31,12 +31,12 @@ pub struct RowCost {
     #[serde(rename = "net_ns")]
     pub net: Option<Nanos>,
     /// Net cost of single cold calls in units of that of warm batches; `None` for rows that are not cold, without the warm row
-    /// or the empty loops to subtract, and where a net cost is indistinguishable from zero.
+    /// or the empty loops to subtract, and if a net cost is indistinguishable from zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cold_over_warm: Option<Ranged>,
     /// Median in units of that of `id.getppid` in the same environment, a bare system call; `None` without one, and for cold calls.
     pub times_getppid: Option<f64>,
-    /// User mode's share of the CPU time; `None` where it is not known well enough.
+    /// User mode's share of the CPU time; `None` if it is not known well enough.
     pub user_share: Option<UserShare>,
 }
 
@@ -75,11 +75,11 @@ pub struct Relative {
     pub value: f64,
     /// Whether in units of the latter, since the case stays in user mode: what moves the kernel does not move it.
     pub in_user_mode: bool,
-    /// Where the next run's will be; `None` if the value is no cost.
+    /// The interval for the next run; `None` if the value is not a cost.
     pub next_run: Option<Interval>,
 }
 
-/// What moves a cost from run to run: the case alone, and the machine with all cases.
+/// The sources of scatter from run to run: the case alone, and the machine with all cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moves {
     pub case: Side,

@@ -1,9 +1,10 @@
-//! What is doubtful about a row, from its samples and entries.
+//! Doubts about a row, from its samples and entries.
 
 use super::warning::Warning;
 use model::{Measurement, Record};
 use stats::Estimate;
 
+// bench/interrupted counts figures that are off without a warning: a higher limit would let more of them pass.
 /// A share of batches.
 const PREEMPTED: f64 = 0.05;
 /// Beyond this share of an operation that switches by itself, those that are left waited too, only less. With a busy process
@@ -11,7 +12,7 @@ const PREEMPTED: f64 = 0.05;
 pub const MOST_WAITED: f64 = 0.75;
 /// A worker on CPU for a smaller share of the wall time lost its CPU.
 pub const CPU_SHARE: f64 = 0.95;
-/// With less CPU time, accounting by ticks says nothing about shares.
+/// With less CPU time, accounting by ticks gives no shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
 
 /// The share of batches that were left out because the worker was preempted, 0 to 1.
@@ -20,7 +21,7 @@ pub fn left_out(m: &Measurement) -> f64 {
     left_out / (left_out + m.samples().count() as f64)
 }
 
-/// Warnings that follow from the samples. `language`: of a snippet that a language's own loop measured.
+/// Warnings that follow from the samples. `language` is true for a snippet that a language's own loop measured.
 pub fn doubts(
     m: &Measurement,
     language: bool,
@@ -82,6 +83,7 @@ pub fn below_empty_loop(
     let is_below = is_below(estimate, &empty.estimate);
     let instructions = record.instructions.zip(empty.instructions);
     let is_folded = match instructions {
+        // A body has at least one instruction; counts of both loops are exact but for rounding.
         Some((executed, empty)) => executed - empty < 0.5,
         None => is_below && record.case.language.is_some(),
     };
@@ -93,6 +95,7 @@ pub fn below_empty_loop(
 
 fn is_below(estimate: &Estimate, empty: &Estimate) -> bool {
     empty.interval.is_some_and(|interval| {
+        // Half of a 95% interval is 1.96 standard errors.
         let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
         (estimate.median - empty.median).0 < 3.0 * standard_error
     })

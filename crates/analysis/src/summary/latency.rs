@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{beyond, percentile, without};
 
+// Chosen: with less, percentiles would mostly describe the clock.
 /// Below that, the clock is a large part of what was timed.
 pub const LEAST_TIMES_TIMER: f64 = 5.0;
 
@@ -18,7 +19,7 @@ pub struct RowLatency {
 /// Percentiles of single calls. The cost of timing is subtracted from all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Latency {
-    /// What timing a call costs, which was subtracted.
+    /// The cost of timing a call, which was subtracted.
     #[serde(rename = "timer_ns")]
     pub timer: Nanos,
     /// One step of the clock.
@@ -28,7 +29,7 @@ pub struct Latency {
     pub spent_ns: u64,
     #[serde(flatten)]
     pub all: Percentiles,
-    /// Those of calls that were neither preempted nor interrupted, as far as the kernel knows: what a hypervisor does to them is
+    /// Percentiles of calls that were neither preempted nor interrupted, as far as the kernel knows: delays by a hypervisor are
     /// still in there. `None` if they are not distinguished.
     pub rest: Option<Percentiles>,
     /// Calls slower than four times the median and a microsecond.
@@ -48,7 +49,7 @@ pub struct Latency {
     pub rest_curve: Vec<(f64, f64)>,
 }
 
-/// What shares of the calls took at most; `None` with fewer than ten calls beyond.
+/// Times that shares of the calls did not exceed; `None` with fewer than ten calls beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Percentiles {
     /// Calls that were timed.

@@ -1,4 +1,4 @@
-//! Several environments of one run against the first of their unit, case by case. Where that was measured twice, no ratio is known better
+//! Several environments of one run against the first of their unit, case by case. If that was measured twice, no ratio is known better
 //! than what its control shows.
 
 use super::{Summary, Versus};
@@ -10,6 +10,7 @@ use serde::Serialize;
 use stats::Ranged;
 use std::collections::HashMap;
 
+// Chosen: with twice as much, environments that make 10% more calls would have a ratio.
 const SAME_ENTRIES: f64 = 0.05;
 
 /// Cases that fail, have no partner or do other work have no `versus`, and neither have those that ran on another machine:
@@ -155,7 +156,7 @@ fn versus(record: &Record, partner: &Record) -> Option<Versus> {
     })
 }
 
-/// Exact where the repeats agree: it has no interval.
+/// Without an interval: the ratio is exact if the repeats agree.
 fn counted_ratio(counted: &Counted, base: &Counted) -> Option<Ranged> {
     let value = counted.per_operation()? / base.per_operation().filter(|count| *count > 0.0)?;
     Some(Ranged {

@@ -19,12 +19,12 @@ use std::collections::BTreeMap;
 /// The results of a run.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Summary {
-    /// What was asked for, in the order of the run.
+    /// The rows that were asked for, in the order of the run.
     #[serde(rename = "records")]
     pub rows: Vec<Row>,
-    /// What every run measures, whether it was asked for or not.
+    /// The rows that every run measures, whether they were asked for or not.
     pub baselines: Vec<Row>,
-    /// What the study, or names on the command line, derive from pairs of rows.
+    /// The rows that the study, or names on the command line, derive from pairs of rows.
     pub derived: Vec<DerivedRow>,
     /// The study that the run was for.
     pub study: Option<StudyView>,
@@ -32,7 +32,7 @@ pub struct Summary {
     pub machine: Option<MachineSpeed>,
     /// The range of native cases divided by themselves, in a run in several environments; `None` in other runs.
     pub control: Option<ControlRange>,
-    /// What concerns all rows.
+    /// Warnings that concern all rows.
     pub warnings: Vec<RunWarning>,
     /// The runs after the first; absent if there are none. Rows are then over all runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -101,9 +101,9 @@ pub struct Row {
     /// Percentiles of single calls; absent if they were not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<RowLatency>,
-    /// What is doubtful about it.
+    /// Doubts about it.
     pub warnings: Vec<Warning>,
-    /// What its runs say, if there are several. The cost is then over all of them: the geometric mean of their medians, its interval from their scatter; instructions are the median of their medians.
+    /// The results of its runs, if there are several. The cost is then over all of them: the geometric mean of their medians, its interval from their scatter; instructions are the median of their medians.
     #[serde(rename = "runs", skip_serializing_if = "Option::is_none")]
     pub over_runs: Option<OverRuns>,
     /// The same case in another environment, if the run has several.
@@ -115,7 +115,7 @@ pub struct Row {
 /// round.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Versus {
-    /// That environment.
+    /// The first environment.
     pub environment: String,
     /// The ratio.
     #[serde(flatten)]
@@ -138,7 +138,7 @@ impl Row {
         self.figure.as_ref().ok()?.instructions()
     }
 
-    /// The reason why there is no figure.
+    /// The reason why the row has no figure.
     pub fn failure(&self) -> Option<&Failure> {
         self.figure.as_ref().err()
     }

@@ -39,7 +39,7 @@ pub struct Panel<'a> {
     /// How much slower everything was, if the run was disturbed all the time; else 0.
     pub disturbed_ln: f64,
     pub costs_ns: BTreeMap<String, f64>,
-    /// What launches of its members scatter by, as a standard deviation of logarithms.
+    /// The scatter of its members' launches, as a standard deviation of logarithms.
     pub of_launches: f64,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Panel<'a> {
                 Some((case.operation.clone(), launches))
             })
             .collect();
-        // No neighbour slows everything a hundred times: the file says nonsense.
+        // No neighbour slows everything a hundred times: the file is wrong.
         let shares = run.host.disturbed_percent.map(|percent| percent / 100.0);
         let disturbed = shares.filter(|share| (0.0..100.0).contains(share));
         Panel {
@@ -81,7 +81,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Those of the undisturbed rounds, each relative to the members other than `case` itself.
+    /// The launches of a case in undisturbed rounds, each relative to the members other than `case` itself.
     pub(super) fn launches(&self, case: &Case, m: &Measurement, user: bool) -> Option<Launches> {
         let yardsticks = yardsticks(&self.members, user, case);
         let launches = stats::launches(m, &self.calm, &yardsticks)?;
@@ -123,6 +123,7 @@ impl<'a> Panel<'a> {
     }
 }
 
+// The median of fewer is one of them.
 /// From fewer undisturbed rounds a case is not known.
 const FEWEST_ROUNDS: usize = 5;
 

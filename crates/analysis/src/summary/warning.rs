@@ -1,11 +1,11 @@
-//! What is doubtful about a run or a row.
+//! Doubts about a run or a row.
 
 use model::{Host, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Calm;
 
-/// What is doubtful about a row.
+/// A doubt about a row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Warning {
@@ -30,7 +30,7 @@ pub enum Warning {
     LostCpu { share: f64 },
     /// The cost does not differ significantly from the empty loop's.
     BelowResolution,
-    /// A snippet does no more than the empty loop, judged by its instructions or, where these are not known, by its cost.
+    /// A snippet does no more than the empty loop, judged by its instructions or, if these are not known, by its cost.
     FoldedBody,
     /// A snippet names this system call and makes none.
     NotEntered { name: String },
@@ -44,7 +44,7 @@ pub enum Warning {
     FailedInRuns { failed: usize, runs: usize },
 }
 
-/// What concerns a run as a whole.
+/// A doubt about a run as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunWarning {
@@ -60,7 +60,7 @@ pub enum RunWarning {
     ManyDerived { most: usize },
 }
 
-/// What disturbed nearly all of a run.
+/// A disturbance of nearly all of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Disturbed {
     /// The share of the rounds that were undisturbed, in percent.
@@ -71,6 +71,7 @@ pub struct Disturbed {
 
 /// The limit that `doctor` uses.
 const STOLEN_PERCENT: f64 = 5.0;
+// Chosen with bench/interrupted, which counts wrong figures without a warning.
 /// A share of the CPUs.
 const BUSY_SHARE: f64 = 0.25;
 

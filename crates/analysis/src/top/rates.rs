@@ -1,6 +1,6 @@
-//! What was called between two moments.
+//! The calls between two moments.
 //!
-//! A call is counted where it ends, with all of its time: one that waited for longer than the interval makes more blocked time than that.
+//! A call is counted when it ends, with all of its time: one that waited for longer than the interval makes more blocked time than that.
 
 use super::row::{By, Focus, Row, RowKey};
 use indexmap::IndexMap;
@@ -28,7 +28,7 @@ pub struct Rates {
     pub total: Row,
     /// Groups that called anything of it: programs, or processes where counts are kept by PID.
     pub callers: usize,
-    /// Of all calls, as a share of one CPU.
+    /// The overhead of all calls, as a share of one CPU.
     pub tax_share: Option<f64>,
     pub own_share: f64,
     /// Whether calls were counted while the counts of its end were read.
@@ -37,6 +37,7 @@ pub struct Rates {
 
 /// The rates of all rows in the interval between two sets of counts.
 pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
+    // Two reads may have the same time stamp.
     let interval_ns = now.at_ns.saturating_sub(before.at_ns).max(1);
     let (mut rows, mut total, mut all): (IndexMap<RowKey, CallCount>, _, _) =
         (IndexMap::new(), CallCount::default(), CallCount::default());
@@ -47,6 +48,7 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
         for count in &group.calls {
             let count = since(count, earlier.get(&key(group, count)).copied());
             let count = by_samples(count, now.tracer.sampled_hz);
+            // Calls that go on have no count yet, but may have used time in the interval.
             if count.calls == 0 && count.elapsed_ns().unwrap_or(0) == 0 {
                 continue;
             }
@@ -322,7 +324,7 @@ pub(super) mod tests {
     fn who_called_nothing_is_not_there() {
         let before = counts(0, vec![group("a", 1, vec![counted("read", 100, 1000)])]);
         let now = counts(SECOND, before.groups.clone());
-        // Counts of a group that is gone are no negative rates.
+        // The counts of a group that is gone must not become negative rates.
         for now in [now, counts(SECOND, Vec::new())] {
             let rates = between(&before, &now, By::Call, &Focus::default());
             let actual = (rates.rows.len(), rates.total.calls, rates.callers);

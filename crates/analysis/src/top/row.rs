@@ -1,4 +1,4 @@
-//! What is one row, and what is in it.
+//! The rows of the live table.
 
 use model::{CallCount, Class, ProcessGroup};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt;
 use std::ops::Deref;
 
-/// What is one row.
+/// The kinds of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
 pub enum By {
     /// A program: all processes of one name.
@@ -71,7 +71,7 @@ impl Focus {
     }
 }
 
-/// What identifies a row.
+/// The identity of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct RowKey {
     /// The name of the program or process.
@@ -93,7 +93,7 @@ pub struct RowKey {
 pub struct Row {
     #[serde(flatten)]
     pub key: RowKey,
-    /// What a process was started with, for people only: it may hold secrets.
+    /// The arguments of a process, for people only: they may hold secrets.
     #[serde(skip)]
     pub arguments: Option<String>,
     /// Calls that ended in the interval.

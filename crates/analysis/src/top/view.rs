@@ -1,4 +1,4 @@
-//! What is shown, and how keys change it. `cli::top` translates a terminal's keys.
+//! The state of the screen, and how keys change it. `cli::top` translates a terminal's keys.
 
 use super::row::{By, Focus, Row};
 use clap::ValueEnum;
@@ -24,7 +24,7 @@ pub enum Key {
     Erase,
 }
 
-/// What rows are sorted by, the most first.
+/// The order of the rows, the most first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
 pub enum Sort {
     /// Calls per second.
@@ -55,7 +55,7 @@ impl Sort {
         }
     }
 
-    /// What is not known comes last.
+    /// Unknown values come last.
     fn value(self, row: &Row) -> f64 {
         let value = match self {
             Sort::Calls => Some(row.calls_per_s),
@@ -83,7 +83,7 @@ const PAGE: usize = 10;
 
 #[derive(Clone, Default)]
 pub struct View {
-    /// What rows are where nothing is gone into.
+    /// The kind of the outermost rows.
     pub by: By,
     pub sort: Sort,
     pub paused: bool,
@@ -126,7 +126,7 @@ impl View {
         }
     }
 
-    /// What the rows that were gone into select.
+    /// The processes and calls that the entered rows select.
     pub fn focus(&self) -> Focus {
         let mut focus = Focus::default();
         for row in &self.entered {
@@ -139,7 +139,7 @@ impl View {
         focus
     }
 
-    /// What the rows are: of a process that was gone into calls, of a call classes.
+    /// The kind of the rows: calls inside a process, classes inside a call.
     pub fn rows_by(&self) -> By {
         match self.entered.last() {
             None => self.by,
@@ -160,6 +160,7 @@ impl View {
     /// The index of the selected row, of the first one if that is gone.
     pub fn selected(&self, rows: &[Row]) -> usize {
         rows.iter()
+            // Rows move with every interval, so the selection follows the key and not the position.
             .position(|row| {
                 self.selected
                     .as_ref()

@@ -28,7 +28,7 @@ fn build(release: &str) -> &str {
     &release[start..end]
 }
 
-/// Kernels of one series and build are beside each other; builds that say nothing are the distribution's own, and the last.
+/// Kernels of one series and build are beside each other; builds without such a word are the distribution's own, and the last.
 pub fn oldest_first(a: &str, b: &str) -> Ordering {
     fn by_build(release: &str) -> (bool, usize, &str) {
         (
@@ -54,6 +54,7 @@ pub fn ends<'a>(kernels: &[&'a AtlasKernel]) -> Vec<&'a AtlasKernel> {
     let mut ends: Vec<&AtlasKernel> = Vec::new();
     for of_series in kernels
         .chunk_by(|a, b| series(&a.release) == series(&b.release))
+        // From the newest series backwards, because each end depends on that of the next series.
         .rev()
     {
         ends.extend(

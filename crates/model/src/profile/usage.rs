@@ -4,7 +4,7 @@ use crate::ThreadTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The kernel's accounting of the whole tree, without the tracer's own overhead; null where it is not known.
+/// The kernel's accounting of the whole tree, without the tracer's own overhead; null if it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Usage {
@@ -34,13 +34,13 @@ pub struct Usage {
     /// Maximum number of threads of the tree that were on a CPU or waiting for one at the same time, if the tracer
     /// knows.
     pub peak_concurrency: Option<u64>,
-    /// What the tree's threads did at each instant of wall time.
+    /// Wall time by the state of the tree's threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Concurrency>,
-    /// The time of all threads, where the tracer saw each switch.
+    /// The time of all threads, if the tracer saw each switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_time: Option<ThreadTime>,
-    /// Time in which threads waited for a CPU, beyond what stops take, where the tracer did not see each switch (ptrace).
+    /// Time in which threads waited for a CPU, beyond the stops' time, if the tracer did not see each switch (ptrace).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_ns: Option<u64>,
     /// Processors that were online.
@@ -83,7 +83,7 @@ impl Throttled {
     }
 }
 
-/// Time between two calls of a thread. Where a log has no durations, that of the first call is included.
+/// Time between two calls of a thread. If a log has no durations, that of the first call is included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Gap {

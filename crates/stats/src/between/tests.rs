@@ -120,7 +120,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
     let table = [
         // Nothing but launches.
         ((1, 0), QUIET, true),
-        // What is assumed of sessions is what there is.
+        // Sessions scatter as is assumed.
         ((1, 0), moved(0.006, 0.0), true),
         ((5, 0), moved(0.006, 0.01), true),
         // Earlier runs show what launches do not.

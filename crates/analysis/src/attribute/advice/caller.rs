@@ -50,6 +50,7 @@ const RARE: u64 = 20;
 
 pub type Around = [(f64, f64); 2];
 const INTERPRETERS: &str = "python perl ruby node php lua tclsh Rscript sh dash bash zsh";
+// Bounds that hold for the programs of bench/faults/check.
 /// With a call: a wrapper and a loop; an interpreter's line, or several.
 const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
 /// With a file that is opened, or made: a buffer, and what is read; objects and modules for it.
@@ -103,7 +104,7 @@ impl<'a> Caller<'a> {
         let outside_s = self.outside_s() * share(calls, self.sum(|_| true).calls);
         let (low, high) = self.within(each);
         let [low_s, high_s] = [low, high].map(|each_s| items as f64 * each_s);
-        // What is known of the tracer is not known to the nanosecond.
+        // The tracer's overhead is not known to the nanosecond, so a third of a wrapper's time is allowed for it.
         let wrappers_s = calls as f64 * self.within(CALL_S).1 / 3.0;
         (low_s.min(outside_s), high_s.min(outside_s.max(wrappers_s)))
     }
@@ -176,7 +177,8 @@ pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
     count.class.descriptor == Some(kind)
 }
 
-/// Stands in for the time on a CPU of a call where the tracer does not measure it (ptrace).
+// Most calls that do not wait take less.
+/// Stands in for the time on a CPU of a call if the tracer does not measure it (ptrace).
 const USUAL_CALL_NS: u64 = 1000;
 
 /// Whether the calls spent more time blocked than on a CPU.
@@ -273,9 +275,11 @@ impl<'a> Part<'a> {
     /// Calls that are made once or more for each of `items`, if there are as many.
     pub fn with_each(self, items: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
         let calls = self.caller.sum(&keep).calls;
+        // Too few to be one for each item: they serve something else.
         if calls.saturating_mul(5) < items.saturating_mul(4) {
             return self;
         }
+        // Rounded, as a few items may end without theirs.
         let each = calls.saturating_add(items / 2) / items.max(1);
         self.and(items.saturating_mul(each), keep)
     }

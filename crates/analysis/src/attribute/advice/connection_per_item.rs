@@ -19,6 +19,7 @@ const FEW: u64 = 4;
 
 fn find(caller: &Caller) -> Vec<Advice> {
     let made = caller.sum(connects);
+    // A non-blocking connect that is under way returns EINPROGRESS.
     let made = done(&made).saturating_add(errors(&made, "EINPROGRESS"));
     if made < caller.processes.saturating_mul(LOOP)
         || caller.sum(sends).calls > made.saturating_mul(FEW)

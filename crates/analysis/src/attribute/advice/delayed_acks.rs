@@ -44,6 +44,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
         return vec![advice];
     }
     let waits = waits.min(part.calls);
+    // If waits of other lengths outweigh these, the other end is slow, and no acknowledgement is at fault.
     if waits < SOME || caller.sum(is_small_send).calls < waits || ns / 1e9 < part.waited_s() / 2.0 {
         return Vec::new();
     }

@@ -27,6 +27,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
     if polls.blocked_ns.is_none()
         || waited(&polls)
         || empty < MANY
+        // Any of these may have been announced by a poll that found something.
         || empty < inputs.saturating_add(outputs)
     {
         return Vec::new();

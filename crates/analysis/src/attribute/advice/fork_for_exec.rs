@@ -24,6 +24,7 @@ const EXEC_S: f64 = 300e-6;
 /// child execs is a vfork.
 fn find(caller: &Caller) -> Vec<Advice> {
     let forks = caller.sum(copies);
+    // The first exec started the command itself.
     let execs = caller.workload.execs.saturating_sub(1);
     let calls = forks.calls.min(execs);
     if calls < LOOP || forks.mean_on_cpu_ns().is_none_or(|ns| ns < LARGE_NS) {

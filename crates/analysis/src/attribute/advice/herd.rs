@@ -18,6 +18,7 @@ pub static RULE: Rule = Rule {
 /// Threads that wait for connections.
 const THREADS: usize = 4;
 const SOME: u64 = 100;
+// Chosen with bench/services/check: a higher number would leave out smaller herds.
 /// Threads that each connection wakes.
 const HERD: u64 = 4;
 
@@ -37,7 +38,7 @@ fn polls(count: &CallCount) -> bool {
     is_one_of(count, POLLS)
 }
 
-/// How often a thread slept in a poll, which returns only where there is something left for it: of all switches, those of other calls
+/// How often a thread slept in a poll, which returns only if there is something left for it. Among all switches, those of other calls
 /// are at least one for each that waited.
 fn woken(caller: &Caller) -> u64 {
     let profile = caller.profile;

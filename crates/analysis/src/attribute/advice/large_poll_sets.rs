@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
 };
 
 const LARGE_SET: u64 = 64;
-/// What epoll takes, which visits only those that are ready.
+/// The cost of epoll, which visits only the descriptors that are ready.
 const EPOLL_S: f64 = 0.3e-6;
 /// The least that a poll takes to visit a descriptor: of select it is not known how many are in its sets, only the greatest.
 const VISIT_NS: f64 = 8.0;

@@ -45,9 +45,10 @@ const WAYS: &[Way] = &[
 ];
 
 const PAGE: f64 = 4096.0;
+// The mean of a size, over the power of two below it, if sizes are spread evenly on the log scale.
 /// Sizes are rounded down to a power of two.
 const MEAN_SIZE: f64 = 1.44;
-/// Seconds of a page fault that was not sampled: of a page that is there, and of one that is zeroed.
+/// Seconds of a page fault that was not sampled: at least, if the page is there, and at most, if it is zeroed.
 const FAULT_S: (f64, f64) = (0.25e-6, 1.5e-6);
 
 fn maps(count: &CallCount, operation: &str) -> bool {
@@ -58,6 +59,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let Some(mut left) = faults_again(caller) else {
         return Vec::new();
     };
+    // Mapped files fault too, and their pages were not given back.
     left -= left.min(caller.pages(|count| maps(count, "file")));
     WAYS.iter()
         .filter_map(|way| {

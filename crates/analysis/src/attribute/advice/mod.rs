@@ -1,7 +1,7 @@
-//! What could be saved, in seconds: rules over what each process did.
+//! Advice with the seconds that it would save: rules over the calls of each process.
 //!
 //! Each kind of repetition is looked for by its item: the path that is opened again, the process or sync for each record. A rule applies
-//! only where that takes a share of the wall time that matters (`Rule::least`), and claims no more than the profile shows: costs are the
+//! only if that takes a share of the wall time that matters (`Rule::least`), and claims no more than the profile shows: costs are the
 //! program's own (`Part::left_out`). Rules overlap, so savings do not add up. A rule is a file.
 
 mod caller;
@@ -37,6 +37,7 @@ use caller::{Caller, Rule, is_one_of, s};
 use model::Profile;
 use workload::Workload;
 
+// The factors in the rules were fitted to programs with the fault and are checked by bench/faults/check.
 const RULES: &[&Rule] = &[
     &open_again::RULE,
     &search::RULE,
@@ -92,7 +93,7 @@ fn saved_s(advice: &Advice) -> f64 {
     advice.saved.map_or(-1.0, |saved| saved.value)
 }
 
-/// What savings are compared with: the size of the whole workload.
+/// The size of the whole workload, with which savings are compared.
 struct Scale {
     /// Without the time in which the machine ran other programs, and without tracing.
     wall_s: f64,

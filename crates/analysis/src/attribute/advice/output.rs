@@ -23,7 +23,7 @@ pub struct Advice {
     pub names: Vec<String>,
     /// How many calls these are.
     pub calls: u64,
-    /// What these calls were made for, or would become: each rule defines it.
+    /// The number of things that these calls were made for, or would become: each rule defines it.
     pub items: u64,
     /// The programs that were started, the error that was returned, or the bytes of a transfer.
     #[serde(rename = "of", skip_serializing_if = "Option::is_none")]
@@ -33,10 +33,10 @@ pub struct Advice {
     /// The function that makes most of these calls; absent without stacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Their measured time, of the kind that `time` says, where it is known.
+    /// Their measured time, of the kind in `time`, if it is known.
     pub measured_s: Option<f64>,
     pub time: Time,
-    /// What could be saved; null where the calls have no times. Savings of different rules may be the same seconds.
+    /// The time that could be saved; null if the calls have no times. Savings of different rules may be the same seconds.
     #[serde(rename = "saved_s")]
     pub saved: Option<Seconds>,
 }
@@ -45,7 +45,7 @@ pub struct Advice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Time {
-    /// On a CPU: of wall time too where the process has one thread and nothing else to wait for.
+    /// On a CPU: also wall time if the process has one thread and nothing else to wait for.
     #[default]
     Cpu,
     /// Between entry and return: with the time that calls wait.

@@ -1,4 +1,4 @@
-//! Paths that are asked for again and again, which needs the paths of `trace --paths`: counts do not say it.
+//! Paths that are asked for again and again, which only the paths of `trace --paths` show, and not counts.
 
 use super::caller::{Caller, OPENS, Part, RENAMES, STATS, UNLINKS, added, done, is_one_of, share};
 use super::output::{Advice, PathUse};

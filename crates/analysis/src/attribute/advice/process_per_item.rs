@@ -66,6 +66,7 @@ fn programs(caller: &Caller) -> Option<Advice> {
         let all = share(started, program.processes);
         let starts_s = all * program.starts_s + forked_s(caller, started);
         let own_s = all * program.cpu_s + forked_s(caller, started);
+        // These processes mostly work, so their start is not the fault.
         if starts_s < own_s * LEAST_STARTING || starts_s == 0.0 {
             continue;
         }
@@ -111,6 +112,7 @@ fn subshells(caller: &Caller) -> Option<Advice> {
     let tree = &caller.workload.tree;
     let execs = tree.executed(caller.name);
     let threads = caller.profile.usage.threads.unwrap_or(0);
+    // Forks that neither executed a program nor made a thread.
     let surplus = done(&forks).saturating_sub(execs).saturating_sub(threads);
     let is_asked = caller.received() >= surplus;
     if surplus < LOOP || !tree.is_known || is_asked && !is_wrapper(caller.name) {

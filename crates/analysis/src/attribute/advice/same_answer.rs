@@ -31,7 +31,7 @@ struct Again<'a> {
     paths: Vec<PathUse>,
 }
 
-/// What to do instead of the repeated calls.
+/// The calls that would replace the repeated ones.
 #[derive(PartialEq)]
 struct Remedy {
     phrase: &'static str,

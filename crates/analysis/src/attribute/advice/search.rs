@@ -37,7 +37,7 @@ pub fn existing_stems(profile: &Profile) -> BTreeSet<&str> {
         .collect()
 }
 
-/// With the misses: the name is missing in two places at least, and found in another one. Where it is missing in one place, its
+/// With the misses: the name is missing in two places at least, and found in another one. If it is missing in one place only, its
 /// absence is the answer.
 pub fn searched<'a>(caller: &Caller<'a>) -> BTreeMap<&'a str, u64> {
     let Workload {

@@ -45,7 +45,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let with = caller.whole(|count| {
         creates(count) || unlinks(count) || (is_one_of(count, WRITES) && !syncs(count))
     });
-    // What a device takes changes from one run to the next.
+    // A device's time differs from one run to the next.
     let saved = Seconds::scaled(part.waited_s(), [0.6, 0.9, 1.3]);
     let saved = saved.plus(with.left_out().times([0.0, 0.0, 1.0]));
     vec![part.advice_with_waiting(writes, saved)]

@@ -19,12 +19,13 @@ pub struct Workload<'a> {
     pub existing: BTreeSet<&'a str>,
     pub locks: u64,
     pub execs: u64,
-    /// Their CPU time, in seconds.
+    /// CPU time of these calls, in seconds.
     pub execs_s: f64,
     /// CPU times of another run may be shorter and longer by these factors.
     pub varies: [f64; 2],
 }
 
+// Chosen with six programs of bench/faults/check, alone and beside others.
 /// Times vary by a sixth from one run to the next, and more where other programs empty the caches.
 const VARIES: [f64; 2] = [0.85, 1.2];
 const VARIES_UNDER_LOAD: [f64; 2] = [0.65, 1.5];
@@ -57,7 +58,7 @@ pub struct Program<'a> {
     pub paths: Vec<&'a ObjectCount>,
     /// At least one.
     pub processes: u64,
-    /// 0 where it is not known by process name.
+    /// 0 if it is not known by process name.
     pub cpu_s: f64,
     /// In the calls that start a program and end it.
     pub starts_s: f64,

@@ -160,7 +160,7 @@ fn stops_are_taken_from_what_is_not_known_and_from_the_kernel() {
         (UserMode, 5e8),
     ];
     assert_eq!(actual, expected);
-    // Nothing is left that could be told from the stops.
+    // Nothing is left beside the stops.
     let hidden = long(stopped(500_000.0));
     assert_eq!(parts(&hidden), [(Stops, 1.5e9), (UserMode, 5e8)]);
     let actual = spent(&hidden);

@@ -1,7 +1,7 @@
-//! The table of unit costs. Of the rows that apply to a call, the first that a run can price counts: those below it serve
+//! The table of unit costs. The first of a call's rows that a run can price counts: the others serve
 //! runs that lack its operations, such as published ones.
 //!
-//! A call that opens something is priced without the close that follows, and the other way round, where there is an operation
+//! A call that opens something is priced without the close that follows, and the other way round, if there is an operation
 //! for each; a pair without one (locks, pipes) shares its cost equally.
 
 use super::Per::{Depth, Entries, Fixed, Set, Size};
@@ -160,7 +160,7 @@ pub const UNITS: &[Unit] = &[
     unit(FORKS, "process.fork_wait").less("process.exit_wait"),
     unit("fork clone clone3", "process.fork_wait"),
     unit("vfork", "process.vfork_wait"),
-    // What a program does at its start, mostly in user mode, is counted by itself.
+    // The program's own start, mostly in user mode, is counted with its other time.
     unit(EXECS, "process.vfork_exec_bare").less("process.vfork_wait"),
     unit(EXECS, "process.fork_exec_dynamic").less("process.fork_wait"),
     per(Fixed("mib", 1), "exit_group", "process.exit_wait").less("process.wait"),

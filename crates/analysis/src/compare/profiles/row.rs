@@ -1,4 +1,4 @@
-//! What is found when profiles are compared.
+//! The results of comparing profiles.
 
 use model::{CallCount, Class, JsonDocument};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub struct ProfileInfo {
     pub host: Option<String>,
 }
 
-/// What `syscost compare PROFILE PROFILE...` prints: what traced programs call, side by side. Lists with one element per column are in their
+/// The output of `syscost compare PROFILE PROFILE...`: what traced programs call, side by side. Lists with one element per column are in their
 /// order. A row is over a limit if the least of its runs is over the most of the baseline's, plus as much as these differ, by more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileComparison {
@@ -38,7 +38,7 @@ pub struct ProfileComparison {
     pub rows: Vec<ProfileRow>,
     /// Rows that `--threshold` left out.
     pub left_out: usize,
-    /// What `--fail-over` and `--fail-on-entries` found; null without them.
+    /// The verdicts of `--fail-over` and `--fail-on-entries`; null without them.
     pub gate: Option<ProfileGated>,
 }
 
@@ -90,7 +90,7 @@ pub struct Span {
 pub struct Part {
     /// The call, in the row of all.
     pub call: String,
-    /// What drives the call's cost; empty if its calls have none, or for an error.
+    /// The arguments that drive the call's cost; empty if its calls have none, or for an error.
     pub class: Class,
     /// The error; null for a class.
     pub error: Option<String>,
@@ -100,7 +100,7 @@ pub struct Part {
     pub baseline_calls: u64,
 }
 
-/// What the gate found.
+/// The verdicts of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileGated {
     /// As a share.
@@ -143,7 +143,7 @@ pub enum ProfileVerdict {
     },
 }
 
-/// What is counted of a call.
+/// The number that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CountKind {
@@ -200,7 +200,7 @@ impl Span {
         }
     }
 
-    /// The most that another run of the same program may have and still be within `limit`: where the runs of this side differ,
+    /// The most that another run of the same program may have and still be within `limit`: if the runs of this side differ,
     /// as much again as they do. Few runs do not show the whole range.
     pub fn allowed(self, limit: f64) -> f64 {
         (self.most as f64 + (self.most - self.least) as f64) * (1.0 + limit)

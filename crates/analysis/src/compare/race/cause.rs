@@ -28,7 +28,7 @@ pub struct Cause {
     pub seconds: f64,
 }
 
-/// What takes longer, or less.
+/// The part that takes longer, or less.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum CauseOf {
@@ -47,7 +47,7 @@ pub enum CauseOf {
     Kernel,
     /// The kernel, whose calls the tracer did not time on a CPU.
     UntimedKernel,
-    /// On a CPU outside of timed calls, with too few ticks of the clock to tell user mode from the kernel.
+    /// On a CPU outside of timed calls, with too few ticks of the clock to distinguish user mode from the kernel.
     UserOrKernel,
     /// Off the CPU outside of calls, as for a CPU; or less so, as where threads run side by side.
     Waiting,
@@ -58,7 +58,7 @@ pub enum CauseOf {
 pub struct Side {
     wall: f64,
     on_cpu: Option<f64>,
-    /// `None` where ticks do not tell user mode from the kernel.
+    /// `None` if ticks do not distinguish user mode from the kernel.
     user: Option<f64>,
     pub faults: u64,
 }
@@ -139,7 +139,7 @@ impl Sides {
         ))
     }
 
-    /// `None` where it was not timed.
+    /// `None` if it was not timed.
     fn time(&self, counts: &Counts) -> Option<f64> {
         let is_known =
             counts.on_cpu_ns.is_some() || counts.stalled_ns.is_some() || counts.calls.most == 0;
@@ -159,7 +159,7 @@ fn waited(counts: &Counts) -> f64 {
     s(counts.stalled_ns)
 }
 
-/// What calls waited as wall time: all of it in a program of one thread.
+/// The profile with the waits of calls as wall time: in a program of one thread, all of their waits.
 pub fn with_waits(profile: &Profile) -> Profile {
     let mut profile = profile.clone();
     let alone = profile.usage.has_one_thread();

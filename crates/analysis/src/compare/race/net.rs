@@ -1,4 +1,4 @@
-//! What a command takes in an environment without that environment's own start-up, round by round.
+//! Times of a command in an environment without that environment's own start-up, round by round.
 
 use crate::ticks::ticks_divide;
 use model::{Contender, InEnvironment, NATIVE, TimedRun};
@@ -8,9 +8,9 @@ pub struct Net {
     pub wall: Vec<f64>,
     /// `None` if the kernel's accounting does not include the command.
     pub cpu: Option<Vec<f64>>,
-    /// `None` too where ticks do not tell user mode from the kernel.
+    /// `None` too if ticks do not distinguish user mode from the kernel.
     pub user: Option<Vec<f64>>,
-    /// What a program that does nothing takes more than natively.
+    /// The extra time of a program that does nothing, compared with natively.
     pub start_up: Option<Vec<f64>>,
 }
 

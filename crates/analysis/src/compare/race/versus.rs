@@ -21,7 +21,7 @@ pub struct Versus {
     pub base: usize,
     /// The command.
     pub head: usize,
-    /// The head's wall time over the base's; null for fewer than 5 rounds, and where the start-up scatters by more than the command takes.
+    /// The head's wall time over the base's; null for fewer than 5 rounds, and if the start-up scatters by more than the command takes.
     /// A verdict needs the control to be nearer to 1, by its whole interval, than what is claimed.
     pub wall: Option<Ratio>,
     /// The same of user and system time together.
@@ -35,10 +35,10 @@ pub struct Versus {
     pub cpu_difference: Option<[f64; 3]>,
     /// The system calls of base and head that differ, in number or in time; null if those of one were not counted.
     pub calls: Option<ProfileComparison>,
-    /// What a certain difference in wall time, or else in CPU time, consists of, the largest part first.
+    /// The parts of a certain difference in wall time, or else in CPU time, the largest first.
     #[serde(default)]
     pub causes: Vec<Cause>,
-    /// Page faults of base and head, the medians, where they differ by more than 5%.
+    /// Page faults of base and head, the medians, if they differ by more than 5%.
     pub page_faults: Option<[u64; 2]>,
     /// The extra time of the command's calls in the head's environment, by unit costs; null if these were not measured.
     #[serde(default)]
@@ -200,6 +200,7 @@ impl Versus {
     }
 
     fn explain(&mut self, both: [&Contender; 2], times: [&Net; 2]) {
+        // In an environment, faults include those of the environment's own start.
         if both[1].environment.is_none() {
             self.page_faults = page_faults(both[0], both[1]);
         }

@@ -24,14 +24,14 @@ static LOCKED: Remedy = Remedy::instead_of_waiting(
     "use a call that blocks until the event: a futex, a blocking lock or wait, poll",
 );
 
-/// Errors that are no surprise: time-outs, interruptions, what look-ups and reads get, and those without a name in tables of strace.
+/// Errors that are expected: time-outs, interruptions, those of look-ups and reads, and those without a name in tables of strace.
 const USUAL: &str =
     "unknown EAGAIN EINTR ETIMEDOUT EINPROGRESS ENOENT ECHILD ERESTARTSYS ERESTARTNOHAND";
 
 pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
     let counts = caller.counts.iter();
     let mut names: BTreeSet<&String> = counts.flat_map(|count| count.errors.keys()).collect();
-    // Without paths nobody can tell whether a name that is absent is asked for again.
+    // Without paths, it is unknown whether an absent name is asked for again.
     names.retain(|error| {
         !USUAL.split(' ').any(|usual| usual == *error)
             || *error == "ENOENT" && caller.profile.objects.is_empty()

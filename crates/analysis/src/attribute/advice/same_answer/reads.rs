@@ -27,12 +27,13 @@ pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
         .collect()
 }
 
-/// Beyond one for each poll: who is notified of input by the edge may read until there is none. Of `accept` there is no other way. A
+/// Beyond one for each poll: a program with edge-triggered notification may read until there is none, and with `accept` it must. A
 /// program that tries before it waits, as Go's runtime does, tries once for each message.
 fn empty<'a>(caller: &'a Caller<'a>) -> Option<Again<'a>> {
     let reads = |count: &CallCount| is_one_of(count, INPUTS) && !is_one_of(count, "accept accept4");
     let all = caller.sum(reads);
     let (empty, polls) = (errors(&all, "EAGAIN"), caller.named(POLLS).calls);
+    // With hardly any polls, the program does not wait in them, so its failures do not precede waits.
     let tries = if polls.saturating_mul(20) > done(&all) {
         done(&all)
     } else {
