@@ -115,9 +115,16 @@ fn janitor() -> Program {
 
 /// The launcher of environments. It is the same for all of them, since it runs on this system before it becomes the program.
 fn confine() -> Program {
-    let extra = ["confine", "filters", "notify", "landlock", "agent"]
-        .map(|name| format!("probe/extra/{name}.c"))
-        .join(" ");
+    let extra = [
+        "confine",
+        "container",
+        "filters",
+        "notify",
+        "landlock",
+        "agent",
+    ]
+    .map(|name| format!("probe/extra/{name}.c"))
+    .join(" ");
     let arguments = format!("-std=c11 -O2 -Wall -s {extra} probe/ground.c");
     program("confine", words(&arguments))
 }

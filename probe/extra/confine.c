@@ -248,13 +248,16 @@ static void make(const char *directory) {
     if (mkdir(directory, 0700) != 0 && (errno != EEXIST || strcmp(directory, FILES) != 0)) cannot(directory);
 }
 
-/* Root's own if it may, else in a user namespace, where only some file systems can be mounted. */
-static void own_mounts(void) {
+void own_mount_namespace(void) {
     if (unshare(CLONE_NEWNS) != 0) {
         if (errno != EPERM) cannot("unshare(CLONE_NEWNS)");
         own_user_namespace(CLONE_NEWNS);
     }
     keep_mounts_here();
+}
+
+static void own_mounts(void) {
+    own_mount_namespace();
     make(PLACE);
 }
 
@@ -470,7 +473,8 @@ int main(int argc, char **argv) {
     if (!getenv(HOLD)) wait_for_input();
     char **program = argc > 1 ? program_of(argv + 1) : argv;
     if (argc < 4 || !argv[1] || !*program) fail(0, "confine WAY [ARGUMENT...] -- PROGRAM [ARGUMENT...]");
-    enter(argv + 1);
+    if (strcmp(argv[1], "container") == 0) program = container(argv + 2, program);
+    else enter(argv + 1);
     hold();
     execvp(program[0], program);
     fail(errno, program[0]);

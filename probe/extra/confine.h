@@ -24,6 +24,12 @@ void notify(char **arguments);
 /* LAYERS: enters so many nested Landlock domains, in which everything is allowed (landlock.c). */
 void landlock(char **arguments);
 
+/* A mount namespace of its own: root's if it may, else in a user namespace, where only some file systems can be mounted. */
+void own_mount_namespace(void);
+
+/* The command that starts the program by a runtime of containers (container.c). */
+char **container(char **arguments, char **program);
+
 /* Runs BPF programs at all system calls of the machine while the program works on a request (agent.c). */
 void agent(char **arguments);
 #endif

@@ -28,6 +28,10 @@ fn ways() -> BTreeMap<String, Vec<String>> {
 /// The launcher with these words before its program, which it starts in `at`.
 fn launcher(at: &Path, way: &[String], program: &[&str]) -> Command {
     let mut command = Command::new(Path::new(assets::DIRECTORY).join(assets::CONFINE));
+    let here = at.display().to_string();
+    let way = way
+        .iter()
+        .map(|word| word.replace("{dir}", &here).replace("{run}", &here));
     command
         .args(way)
         .args(program)
@@ -147,7 +151,9 @@ fn there_is_an_environment_for_every_way() {
     assert!(used.len() >= 18, "{used:?}");
 }
 
-const FOUND: [(&str, &str, &str); 19] = [
+const FOUND: [(&str, &str, &str); 21] = [
+    ("crun", "echo $$", "1"),
+    ("runc", "echo $$", "1"),
     (
         "seccomp",
         "sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status",

@@ -43,7 +43,7 @@ fn listing_builds_nothing() {
 
 /// Flags, 32 bits, another C library, an emulated processor; a filter, a mount and a namespace by the launcher; a program that
 /// starts the probe, and a container.
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 12] = [
     "native",
     "static",
     "m32",
@@ -54,6 +54,8 @@ const KINDS: [&str; 10] = [
     "namespaces",
     "bwrap",
     "podman",
+    "crun",
+    "runc",
 ];
 
 /// Those that can be used here; the others are skipped loudly.
@@ -137,6 +139,43 @@ fn assert_entries(case: &str, record: &Value) {
         entries.values().all(|count| count.as_f64() == Some(1.0)),
         "{case}: {entries:?}"
     );
+}
+
+#[test]
+fn the_start_of_an_environment_has_a_time_and_memory() {
+    let place = Place::new();
+    let mut environments = listed(&place);
+    environments.retain(|one| {
+        ["namespaces", "bwrap", "crun"].contains(&text(one, "name")) && is_usable(&place, one)
+    });
+    let names = names(&environments);
+    let words =
+        format!("run id.getppid --no-verify --time 3 --start-up --env {names} --out run.json");
+    let output = place.run(&words);
+    expect_status(&output, 0);
+    expect_in(stdout(&output), "start-up ms");
+    let shown = place.document("show run.json");
+    let start_ups = list(&shown["start_ups"]);
+    assert_eq!(start_ups.len(), environments.len(), "{shown:#}");
+    for one in start_ups {
+        let [low, middle, high] =
+            ["low_s", "seconds", "high_s"].map(|key| one[key].as_f64().unwrap());
+        assert!(low < middle && middle < high && high > 0.0, "{one:#}");
+        // Other processes are part of all of these.
+        assert!(one["memory_kib"].as_u64() > Some(0), "{one:#}");
+    }
+    let figure = place.run("report run.json --format svg --figure start-up -o figure.svg");
+    if start_ups.len() > 1 {
+        expect_status(&figure, 0);
+        let svg = fs::read_to_string(place.path().join("figure.svg")).unwrap();
+        assert!(names.split(',').all(|name| svg.contains(name)), "{svg}");
+    }
+    let none = place.run("run id.getppid --no-verify --time 1 --env seccomp --out none.json");
+    expect_status(&none, 0);
+    let refused = place.run("report none.json --format svg --figure start-up");
+    expect_status(&refused, 2);
+    expect_in(stderr(&refused), "--start-up");
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
 }
 
 /// The processes that have the run's number in their environment, and are not only waiting to be reaped.

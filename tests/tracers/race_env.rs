@@ -148,6 +148,24 @@ fn what_cannot_start_a_command_is_refused_before_anything_runs() {
     expect_in(stderr(&fails), "'false' failed with status 1 in seccomp");
 }
 
+#[test]
+fn a_call_that_an_environment_refuses_is_named() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let call = format!(
+        "race --env seccomp-docker --runs 1 --format json -- perl -e 'syscall({}, \"/x\", 0)'",
+        libc::SYS_swapon
+    );
+    let raced = place.run(&call);
+    expect_status(&raced, 0);
+    let race = json(&raced);
+    let refused = &race["results"][1]["refused"];
+    let expected = serde_json::json!([{"call": "swapon", "error": "EPERM", "calls": 1}]);
+    assert_eq!(refused, &expected, "{race:#}");
+}
+
 /// The command succeeds only where the file is as it was.
 const CHANGES: &str = "test $(wc -c < file) = 4 && echo more >> file";
 

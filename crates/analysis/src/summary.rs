@@ -10,6 +10,7 @@ mod quotients;
 mod repeated;
 mod row;
 mod speed;
+mod start_up;
 mod warning;
 
 pub use cost::{Moves, Relative, RowCost};
@@ -20,6 +21,7 @@ pub use pairs::ControlRange;
 pub use repeated::{combined, derived_over, summarize};
 pub use row::{Row, RunStart, Summary, Versus};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_deviation};
+pub use start_up::{StartUpCost, mean_ratio, start_ups};
 pub use warning::{Disturbed, RunWarning, Warning};
 
 use crate::derive::{MOST_ROWS, derive};
@@ -66,6 +68,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
             .chain(more_derived)
             .collect(),
         repeats: Vec::new(),
+        start_ups: start_ups(&run.environments),
         environments: run.environments.clone(),
         labels: run.labels.clone(),
     }

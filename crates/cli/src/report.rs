@@ -17,7 +17,7 @@ use model::{Role, Run};
 use report::figure::Figure;
 use report::figure::palette::SERIES;
 use report::html::{Explained, MOST_DETAILED, RunsPage, atlas_page, document_page, runs_page};
-use report::{Portrait, figures, latency_figure};
+use report::{Portrait, figures, latency_figure, start_up};
 use std::io::Write;
 use std::path::Path;
 use store::{Stored, installed};
@@ -216,6 +216,12 @@ fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
                 main.label()
             ),
         },
+        (FigureKind::StartUp, _) => start_up::figure(&detail.summary).ok_or_else(|| {
+            usage_error!(
+                "--figure start-up: {} has no start-up times: measure again with 'syscost run --env sandboxes --start-up'",
+                main.label()
+            )
+        }),
         (FigureKind::Fit, _) => match detail.parameters.first() {
             Some((_, figure)) => Ok(figure.clone()),
             None => bail_usage!(

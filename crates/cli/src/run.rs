@@ -18,15 +18,20 @@ use measure::plan::{
     Choices, EnvironmentScope, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases,
     select, subjects,
 };
-use measure::runner::{Environment, NATIVE};
+use measure::runner::{Environment, Interrupt, NATIVE};
 use measure::session::{Job, Keep, RunOptions, Session, Sides};
 use model::prose::counted;
-use model::{COLD, Combination, Outcome, Role, Run};
+use model::{COLD, Combination, Outcome, Role, Run, StartUp};
 use report::ViewKind;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::StoreError;
+use trace::race;
+
+/// How long the starts of environments are measured, unless the whole run has a limit.
+const START_UPS: Duration = Duration::from_secs(12);
 
 /// Which cases have both sides: other programs than the probe do not care for it, but all work in a directory.
 fn scope(sides: &Sides) -> EnvironmentScope {
@@ -109,6 +114,35 @@ impl RunArgs {
             })?;
         }
         Ok(environments)
+    }
+
+    /// What starting each environment costs, if that is asked for. Those that only build the probe in another way have no start.
+    fn start_ups(
+        &self,
+        study: Option<&Study>,
+        progress: &Progress,
+    ) -> Result<BTreeMap<String, StartUp>> {
+        let of_study = study.is_some_and(|study| study.start_up);
+        if !(self.start_up || of_study) {
+            return Ok(BTreeMap::new());
+        }
+        let named = study.map(|study| &study.environments);
+        let names = named.filter(|_| self.environments.is_empty());
+        let environments: Vec<Environment> = names
+            .unwrap_or(&self.environments)
+            .iter()
+            .filter(|name| *name != NATIVE)
+            .filter_map(|name| Environment::find(name).ok())
+            .filter(|environment| {
+                environment.check_starts_commands().is_ok() && environment.check_needs().is_ok()
+            })
+            .collect();
+        if environments.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let time = self.time.map_or(START_UPS, |whole| whole / 3);
+        let interrupt = Interrupt::on_signals()?;
+        race::start_ups(&environments, time, &interrupt, progress, &note::<str>)
     }
 
     fn is_to_output(&self) -> bool {
@@ -263,7 +297,12 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
     }
     usage(args.check_trust(study.as_ref()))?;
     let sides = usage(args.sides())?;
-    let options = args.options(study.as_ref());
+    let begun = Instant::now();
+    let start_ups = args.start_ups(study.as_ref(), &progress)?;
+    let mut options = args.options(study.as_ref());
+    options.whole = options
+        .whole
+        .map(|whole| whole.saturating_sub(begun.elapsed()));
     let session = usage(Session::open_sides(options, sides.clone()))?;
     let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
     check_gate(args, study.as_ref(), &plan)?;
@@ -276,6 +315,7 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
         named_environments: args.environments.clone(),
         names_snippets,
         runs: args.runs,
+        start_ups,
     };
     session.builds_first(&job).iter().for_each(note);
     usage(session.check(&job))?;

@@ -66,7 +66,7 @@ pub use profile::{
 pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{
     Block, Counted, CpuTime, EnvironmentFacts, Failure, FailureKind, Figure, Measurement,
-    ModeSamples, OrError, Outcome, Plan, Record, Role, Run, Slot, Source, Tool,
+    ModeSamples, OrError, Outcome, Plan, Record, Role, Run, Slot, Source, StartUp, Tool,
 };
 pub use reply::{Batch, Facts, Reply};
 pub use returned::Returned;

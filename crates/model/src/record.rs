@@ -82,9 +82,24 @@ pub struct EnvironmentFacts {
     /// Notes that are needed to interpret its figures, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// What starting it costs; absent if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_up: Option<StartUp>,
     /// The machine that it ran on; absent if it is the run's host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<Box<Host>>,
+}
+
+/// A program that does nothing, started natively and in an environment in the same rounds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StartUp {
+    /// Wall time from the start of the program to its end, minus that of the native one of the round, in nanoseconds, by round.
+    pub added_ns: Vec<f64>,
+    /// The same of a second native one, which is the control.
+    pub control_ns: Vec<f64>,
+    /// Memory of all processes that the environment needs while a program waits in it, minus that of the program natively, in KiB. A page
+    /// that N processes share counts 1/N (proportional set size). Null if it could not be read.
+    pub memory_kib: Option<u64>,
 }
 
 /// The origin of records that were measured by another tool or taken from an article.

@@ -22,6 +22,7 @@ pub enum Chart {
     Dots(Dots),
     Distributions(Vec<Distribution>),
     Lines(Lines),
+    Scatter(Scatter),
     /// Parts of a whole, in the order of the bar.
     Shares(Vec<Share>),
     Latencies(Vec<Distribution>),
@@ -124,6 +125,26 @@ pub fn heights(samples: impl Iterator<Item = (f64, u64)>, bins: usize) -> Vec<u8
         .iter()
         .map(|count| (f64::from(TALLEST) * (*count as f64 / most).sqrt()).ceil() as u8)
         .collect()
+}
+
+/// Environments by what they cost once and at each call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scatter {
+    /// What the horizontal axis shows.
+    pub across: String,
+    pub places: Vec<Place>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    pub name: String,
+    /// Nanoseconds.
+    pub start_ns: f64,
+    /// `start_ns` is the most that it may be.
+    pub is_bound: bool,
+    pub ratio: f64,
+    /// The same in words.
+    pub title: String,
 }
 
 /// Costs over a parameter, or times of single calls by 1 / (1 - share of calls that took no longer).

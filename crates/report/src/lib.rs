@@ -42,7 +42,7 @@ pub use race::race_document;
 pub use rows::write_rows;
 pub use run::{
     Portrait, RunView, Sort, SummaryDocument, ViewKind, cmpthese_blocks, figures, latency_figure,
-    run_document,
+    run_document, start_up,
 };
 // What views and commands name on nearly every page.
 pub use document::write::{

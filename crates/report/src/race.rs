@@ -12,6 +12,7 @@ use analysis::compare::{Mark, RaceFound, RaceResult, Ratio, Span, Verdict, Versu
 use cells::{COMMAND, Line, MOST_NAMED, half_width, label, lines, memory, row_name, verdict};
 use document::write::markup::cut;
 use document::{Block, Document, params};
+use itertools::Itertools;
 use model::prose::{counted, some};
 use model::word;
 use std::collections::BTreeSet;
@@ -116,15 +117,17 @@ fn outside(result: &RaceResult, value: f64) -> Option<f64> {
 }
 
 fn answers(race: &RaceFound) -> Vec<String> {
-    let mut lines: Vec<String> = cells::compared(race)
-        .map(|versus| answer(race, versus) + &bill::sentence(versus))
-        .collect();
+    // Without a time, each pair has the same answer: why is in the line about the rounds.
+    let answers =
+        cells::compared(race).map(|versus| answer(race, versus) + &bill::sentence(versus));
+    let mut lines: Vec<String> = answers.unique().collect();
     lines.push(rounds(race));
     if race.results.iter().any(|result| result.control) {
         lines.push(CONTROL.to_string());
     }
     lines.extend(bill::note(race));
     lines.extend(cells::cautions(race));
+    lines.extend(race.results.iter().filter_map(refusals));
     lines.extend(race.results.iter().find_map(uncounted));
     lines.extend(race.results.iter().filter_map(failures));
     lines.extend(race.results.iter().filter_map(left));
@@ -155,6 +158,32 @@ fn uncounted(result: &RaceResult) -> Option<String> {
     let why = result.not_counted.as_ref()?;
     let name = cut(result.name(), COMMAND);
     (!result.control).then_some(format!("System calls of {name} were not counted: {why}."))
+}
+
+/// `podman refuses what works natively: 3 calls mount (EPERM), 1 call connect (ENETUNREACH).`
+fn refusals(result: &RaceResult) -> Option<String> {
+    const MOST: usize = 4;
+    let inside = result.inside.as_ref().filter(|_| !result.control)?;
+    let calls: Vec<String> = inside
+        .refused
+        .iter()
+        .map(|one| {
+            format!(
+                "{} {} ({})",
+                counted(one.calls, "call"),
+                one.call,
+                one.error
+            )
+        })
+        .collect();
+    if calls.is_empty() {
+        return None;
+    }
+    let names = some(&calls, MOST);
+    Some(format!(
+        "{} refuses what works natively: {names}.",
+        inside.environment
+    ))
 }
 
 const CONTROL: &str = "(again): the baseline, run twice a round as a control: a difference no larger than the control's is not known.";

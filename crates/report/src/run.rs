@@ -10,6 +10,7 @@ pub mod instructions;
 pub mod latency;
 pub mod names;
 pub mod portrait;
+pub mod start_up;
 mod table;
 mod view;
 pub mod warnings;

@@ -9,6 +9,7 @@ mod dots;
 mod drawing;
 mod flame;
 mod lines;
+mod scatter;
 mod shares;
 
 pub use distributions::{key, overlay, spark};
@@ -25,6 +26,7 @@ fn draw(figure: &Figure) -> Drawing {
         Chart::Dots(dots) => dots::draw(dots),
         Chart::Distributions(all) => distributions::draw(all),
         Chart::Lines(lines) => lines::draw(lines),
+        Chart::Scatter(scatter) => scatter::draw(scatter),
         Chart::Shares(shares) => shares::draw(shares),
         Chart::Latencies(rows) => distributions::draw_latencies(rows),
         Chart::Flame(flame) => flame::draw(flame),

@@ -10,6 +10,7 @@ pub mod counters;
 pub mod embedded;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fake;
+pub mod family;
 pub mod follow;
 pub mod functions;
 pub mod host;

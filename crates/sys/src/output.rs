@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Read, Result, Seek};
 use std::process::{Child, Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 static STOPS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
@@ -26,6 +26,11 @@ pub fn stop_by(stop: Arc<AtomicBool>) {
 /// # Errors
 /// It cannot be started, or was ended because of `stop_by` (`Interrupted`).
 pub fn output(command: &mut Command) -> Result<Output> {
+    output_within(command, Duration::MAX)
+}
+
+/// The same of a program that may never end: it is killed after `most`, which is an error (`TimedOut`).
+pub fn output_within(command: &mut Command, most: Duration) -> Result<Output> {
     let (mut stdout, mut stderr) = (nameless()?, nameless()?);
     let mut child = command
         .stdout(stdout.try_clone()?)
@@ -34,7 +39,7 @@ pub fn output(command: &mut Command) -> Result<Output> {
     // A program that reads would wait for more as long as our end of its pipe is open.
     drop(child.stdin.take());
     let stops = STOPS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    wait(&mut child, &stops)?;
+    wait(&mut child, &stops, most)?;
     let status = child.wait()?;
     Ok(Output {
         status,
@@ -43,17 +48,24 @@ pub fn output(command: &mut Command) -> Result<Output> {
     })
 }
 
-/// Waits for the end of a child, or kills it if a flag is set; the processes that it has started are left to the janitor.
-fn wait(child: &mut Child, stops: &[Arc<AtomicBool>]) -> Result<()> {
+/// Waits for the end of a child, or kills it if a flag is set or after `most`; the processes that it has started are left to the janitor.
+fn wait(child: &mut Child, stops: &[Arc<AtomicBool>], most: Duration) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
+    let begun = Instant::now();
     let Ok(process) = pidfd::open(child.id().cast_signed()) else {
         return Ok(());
     };
     while !wait_readable(&process, LOOK) {
-        if stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
+        let is_stopped = stops.iter().any(|stop| stop.load(Ordering::Relaxed));
+        if is_stopped || begun.elapsed() > most {
             child.kill()?;
             child.wait()?;
-            return Err(ErrorKind::Interrupted.into());
+            let kind = if is_stopped {
+                ErrorKind::Interrupted
+            } else {
+                ErrorKind::TimedOut
+            };
+            return Err(kind.into());
         }
     }
     Ok(())
@@ -108,8 +120,11 @@ mod tests {
         let ended = wait(
             &mut Command::new("sleep").arg("600").spawn().unwrap(),
             &[stop],
+            Duration::MAX,
         );
         assert_eq!(ended.unwrap_err().kind(), ErrorKind::Interrupted);
         setter.join().unwrap();
+        let late = output_within(Command::new("sleep").arg("600"), Duration::ZERO);
+        assert_eq!(late.unwrap_err().kind(), ErrorKind::TimedOut);
     }
 }

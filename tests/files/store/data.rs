@@ -137,6 +137,7 @@ pub fn emulated() -> Run {
         kernel: Some("6.1.0-28-amd64".into()),
         emulator: Some("qemu-system-x86_64 7.2.13".into()),
         notes: vec![],
+        start_up: None,
         host: None,
     };
     Run {

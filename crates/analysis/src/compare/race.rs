@@ -5,12 +5,15 @@
 
 mod cause;
 mod net;
+mod refused;
 mod versus;
 
 use super::profiles::Span;
 pub use cause::{Cause, CauseOf};
 use model::{Contender, InEnvironment, JsonDocument, Race, TimedRun};
 use net::{Net, in_seconds, is_divided, net};
+pub use refused::Refused;
+use refused::refused;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::{change_points, median, trimmed};
@@ -136,6 +139,9 @@ pub struct InsideResult {
     pub net_cpu: Option<[f64; 3]>,
     /// Wall times of the program that does nothing, in all rounds.
     pub empty_times: Vec<f64>,
+    /// Calls of the command that fail there and not natively; absent if there are none, or calls were not counted there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refused>,
     /// Its peak memory, the median: smaller peaks of the command cannot be seen.
     pub empty_memory_byte: u64,
 }
@@ -161,6 +167,12 @@ pub fn race(race: &Race, margin: f64) -> RaceFound {
         versus: all_versus(&race.contenders, margin),
     };
     comparison.relate();
+    for (result, contender) in comparison.results.iter_mut().zip(&race.contenders) {
+        let base = contender.base.map(|base| &race.contenders[base]);
+        if let (Some(inside), Some(base)) = (&mut result.inside, base) {
+            inside.refused = refused(base, contender);
+        }
+    }
     comparison
 }
 
@@ -280,6 +292,7 @@ fn inside(there: &InEnvironment, net: Net) -> InsideResult {
     InsideResult {
         environment: there.name.clone(),
         first: there.first.map(|run| run.wall_ns as f64 / 1e9),
+        refused: Vec::new(),
         start_up: in_seconds(&net.start_up.unwrap_or_default()),
         net: in_seconds(&net.wall),
         net_cpu: net.cpu.and_then(|cpu| in_seconds(&cpu)),

@@ -5,6 +5,7 @@ use super::figure::{Instructions, RowFigure};
 use super::latency::RowLatency;
 use super::pairs::ControlRange;
 use super::speed::MachineSpeed;
+use super::start_up::StartUpCost;
 use super::warning::{RunWarning, Warning};
 use crate::derive::DerivedRow;
 use model::{
@@ -37,6 +38,9 @@ pub struct Summary {
     /// The runs after the first; absent if there are none. Rows are then over all runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<RunStart>,
+    /// What starting the environments costs; absent if that was not measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub start_ups: Vec<StartUpCost>,
     #[serde(skip)]
     pub environments: Vec<EnvironmentFacts>,
     #[serde(skip)]

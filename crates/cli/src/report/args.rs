@@ -84,6 +84,8 @@ pub enum FigureKind {
     Fit,
     /// Ratios to the first file.
     Ratios,
+    /// Start-up of environments against their cost per call.
+    StartUp,
     /// Percentiles of single calls; for a profile, histograms of them.
     Latency,
     /// For a profile: where the time went, as one bar.

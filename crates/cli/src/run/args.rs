@@ -108,6 +108,12 @@ pub struct RunArgs {
     /// counted.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, help_heading = WHERE)]
     pub environments: Vec<String>,
+    /// Also measure how long each environment takes to start, and the memory that it needs.
+    ///
+    /// A program that does nothing is started natively and in each environment in turn, for a third of --time or 12
+    /// seconds, and for at least five rounds.
+    #[arg(long, requires = "environments", help_heading = WHERE)]
+    pub start_up: bool,
     /// Directories to measure in, instead of TMPDIR.
     ///
     /// With several, each case is measured in all of them, in the same rounds, with the ratio to the first, paired

@@ -105,7 +105,7 @@ impl LazyGuest {
             kernel: Some(guest.release().to_string()),
             emulator: guest.emulator(),
             notes: environment.misleads.into_iter().chain(note).collect(),
-            host: None,
+            ..EnvironmentFacts::default()
         };
         Some((self.name.clone(), facts))
     }

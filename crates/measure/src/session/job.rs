@@ -2,7 +2,7 @@
 
 use crate::runner::Fixture;
 use analysis::summary;
-use model::{Planned, Role, StudyView};
+use model::{Planned, Role, StartUp, StudyView};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use sys::affinity::Wanted;
@@ -17,6 +17,8 @@ pub struct Job {
     pub named_environments: Vec<String>,
     /// Whether the user named each snippet, rather than a study.
     pub names_snippets: bool,
+    /// What starting environments costs, by their names.
+    pub start_ups: BTreeMap<String, StartUp>,
     pub runs: u32,
 }
 

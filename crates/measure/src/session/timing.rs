@@ -47,7 +47,7 @@ impl Session {
         let run = self.empty_run(&config, job, findings);
         let mut recorder = Recorder {
             run: Run {
-                environments: environment_facts(&self.workers, &job.planned, &self.facts),
+                environments: environment_facts(&self.workers, job, &self.facts),
                 ..run
             },
             passed: &mut findings.cases,
@@ -81,7 +81,7 @@ impl Session {
             engine::measure(&timed, &mut places, &clock, &config, &mut recorder)
         };
         self.facts.extend(places.facts());
-        recorder.run.environments = environment_facts(&self.workers, &job.planned, &self.facts);
+        recorder.run.environments = environment_facts(&self.workers, job, &self.facts);
         if index == 0 {
             self.prove_timed(recorder.passed, &measured, job.runs, watch);
         }
@@ -193,20 +193,25 @@ impl Clock for Wall {
 /// is missing is reported by its cases. `known` are facts that only a visit or a boot tells.
 fn environment_facts(
     workers: &Workers,
-    planned: &[Planned],
+    job: &Job,
     known: &BTreeMap<String, EnvironmentFacts>,
 ) -> Vec<EnvironmentFacts> {
-    let names: IndexSet<&str> = planned
+    let names: IndexSet<&str> = job
+        .planned
         .iter()
         .map(|planned| planned.case.environment.as_str())
         .collect();
     names
         .into_iter()
         .filter_map(|name| {
-            known
+            let facts = known
                 .get(name)
                 .cloned()
-                .or_else(|| facts_of(name, workers.environment(name).ok()?))
+                .or_else(|| facts_of(name, workers.environment(name).ok()?))?;
+            Some(EnvironmentFacts {
+                start_up: job.start_ups.get(name).cloned(),
+                ..facts
+            })
         })
         .collect()
 }

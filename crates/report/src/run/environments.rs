@@ -5,6 +5,7 @@ use crate::comparison::row::number as ratio_number;
 use crate::numbers::{nanoseconds, per_operation, signed, three_figures};
 use crate::run::columns::{Line, environments, is_judged};
 use crate::run::names::anywhere;
+use crate::run::start_up;
 use crate::study::Scaled;
 use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{Row, Summary, Versus};
@@ -121,8 +122,8 @@ pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table
     places.sort_by_key(|place| place.unit);
     let units: Vec<&[EnvironmentColumns]> = places.chunk_by(|a, b| a.unit == b.unit).collect();
     let tables = units.iter().enumerate().flat_map(|(i, places)| {
-        if groups.len() < places.len() {
-            by_environment(&groups, places, width)
+        if groups.len() < places.len() || !summary.start_ups.is_empty() {
+            by_environment(summary, &groups, places, width)
         } else {
             by_case(&groups, places, i + 1 == units.len(), width)
         }
@@ -141,10 +142,21 @@ fn title(places: &[EnvironmentColumns]) -> String {
     })
 }
 
-fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -> Vec<Table> {
-    let mut columns = Columns::of(places).left("environment", |place| place.name);
-    let mut parts = Vec::new();
+fn by_environment(
+    summary: &Summary,
+    groups: &[Group],
+    places: &[EnvironmentColumns],
+    width: u16,
+) -> Vec<Table> {
+    let columns = Columns::of(places).left("environment", |place| place.name);
+    let mut columns = start_up::columns(columns, summary, |place| place.name);
+    let has_start_up = !summary.start_ups.is_empty();
+    let mut parts: Vec<Vec<usize>> = Vec::new();
     let mut next = 1;
+    if has_start_up {
+        parts.push(vec![1, 2]);
+        next = 3;
+    }
     for group in groups {
         let ratio = |place: &EnvironmentColumns| place.cell(group, versus);
         let has_ratio = places.iter().any(|place| !ratio(place).text.is_empty());
@@ -168,6 +180,8 @@ fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -
             entries_cell(group).text
         )
     });
+    let start_up = has_start_up.then(|| start_up::NOTE.to_string());
+    let notes = start_up.into_iter().chain(notes);
     let whole = columns.table().titled(title(places)).noted(notes);
     split(&whole, parts, width)
 }

@@ -77,8 +77,13 @@ pub fn summary_tables(
     width: Option<u16>,
 ) -> Vec<Table> {
     let environments = columns::environments(summary).len();
-    let narrow = width
-        .filter(|width| (2..=MOST_ENVIRONMENTS).contains(&environments) && !fits(&table, *width));
+    let has_several = (2..=MOST_ENVIRONMENTS).contains(&environments);
+    // Start-up belongs to an environment, not to a case.
+    let narrow = if summary.start_ups.is_empty() {
+        width.filter(|width| has_several && !fits(&table, *width))
+    } else {
+        has_several.then(|| width.unwrap_or(u16::MAX))
+    };
     let Some(width) = narrow else {
         return vec![table];
     };

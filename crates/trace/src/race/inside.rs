@@ -4,7 +4,7 @@
 //! Our launcher makes filters, namespaces and file systems before the clock starts; other environments are made by programs whose
 //! time is part of the command's.
 
-use super::command::Command;
+use super::command::{Command, Commands, joined};
 use super::site::{FreshCopy, Inside, MOUNTED, Site, check_copied};
 use super::trash::Trash;
 use crate::target::{text, words};
@@ -14,18 +14,25 @@ use measure::runner::{Environment, Files, Interrupt, NATIVE, RunDirectory};
 use nix::unistd::{User, geteuid};
 use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
 use std::rc::Rc;
+use std::time::Duration;
+use sys::family::memory_kib;
 use sys::launch::Launch;
-use sys::output::output;
+use sys::output::output_within;
 use sys::private::RUN_VARIABLE;
+use sys::process::wait_readable;
 
 /// Makes our launcher wait before it becomes the program (probe/extra/confine.c).
 const HOLD: &CStr = c"SYSCOST_HOLD=1";
 
 /// A program that does nothing. Like most commands it loads a library, which takes longer in some environments.
 const EMPTY: &str = "tiny-dynamic";
+
+/// A container that has not started its program by then never will.
+const LONGEST_START: Duration = Duration::from_secs(20);
 
 /// The environments by name; all are compared with the first. `native` is put first unless it is named: start-up is the time that an
 /// environment adds to it.
@@ -102,32 +109,10 @@ pub fn enter(
     // The first once more, as the control.
     let again = environments[0];
     for (index, environment) in environments.iter().copied().chain([again]).enumerate() {
-        if environment.keeps_containers {
-            run.note_containers()?;
-        }
-        let directory = run.worker_directory()?;
         let is_control = index == environments.len();
         // The control has files at another place of the disk: it shows how much that matters.
         let copy = if is_control { &apart } else { &shared };
-        let site = Site::new(
-            run.path(),
-            directory,
-            &home,
-            is_fresh,
-            environment.files(),
-            copy,
-        );
-        let mut entrance = Entrance {
-            environment,
-            number: run.number(),
-            mark: run.mark(),
-            site,
-        };
-        entrance.check(interrupt)?;
-        if entrance.site.files.is_some() {
-            entrance.site.launch =
-                Some(entrance.launch(&[entrance.empty_program().into()], true, true)?);
-        }
+        let entrance = Entrance::new(environment, (run, interrupt), &home, is_fresh, copy)?;
         all.push(Command {
             base: (index > 0).then_some(0),
             is_control,
@@ -167,6 +152,40 @@ fn with_files<'a>(
     Ok((others, false))
 }
 
+/// A program that does nothing, natively, again natively as the control, and in each environment that can start it; with the memory that a
+/// waiting program takes there. `tell` gets what is left out.
+pub fn empty(
+    environments: &[Environment],
+    run: &mut RunDirectory,
+    interrupt: &Interrupt,
+    tell: &dyn Fn(&str),
+) -> Result<Vec<(Command, Option<u64>)>> {
+    let native = Environment::find(NATIVE)?;
+    let home = run.worker_directory()?;
+    let trash = Rc::new(Trash::new(run.path().join("trash")));
+    let copy = FreshCopy::below(&home, &trash);
+    let program = run.path().join(EMPTY).display().to_string();
+    let empty = Commands {
+        texts: vec![joined(&[program])],
+        user: own_user(),
+        ..Commands::default()
+    };
+    let command = empty.launched()?.swap_remove(0);
+    let mut all = Vec::new();
+    for environment in [&native, &native].into_iter().chain(environments) {
+        let entered = Entrance::new(environment, (run, interrupt), &home, false, &copy);
+        interrupt.check()?;
+        match entered {
+            Ok(entrance) => {
+                let memory_kib = entrance.memory_kib(interrupt)?;
+                all.push((entrance.command(&command)?, memory_kib));
+            }
+            Err(error) => tell(&format!("{error:#}")),
+        }
+    }
+    Ok(all)
+}
+
 fn command(words: &[OsString]) -> process::Command {
     let mut command = process::Command::new(&words[0]);
     command.args(&words[1..]);
@@ -175,12 +194,40 @@ fn command(words: &[OsString]) -> process::Command {
 
 struct Entrance<'a> {
     environment: &'a Environment,
-    number: &'a str,
+    number: String,
     mark: CString,
     site: Site,
 }
 
-impl Entrance<'_> {
+impl<'a> Entrance<'a> {
+    /// Errors: a command cannot be started there.
+    fn new(
+        environment: &'a Environment,
+        with: (&mut RunDirectory, &Interrupt),
+        home: &Path,
+        is_fresh: bool,
+        copy: &Rc<FreshCopy>,
+    ) -> Result<Entrance<'a>> {
+        let (run, interrupt) = with;
+        if environment.keeps_containers {
+            run.note_containers()?;
+        }
+        let directory = run.worker_directory()?;
+        let files = environment.files();
+        let mut entrance = Entrance {
+            environment,
+            number: run.number().to_string(),
+            mark: run.mark(),
+            site: Site::new(run.path(), directory, home, is_fresh, files, copy),
+        };
+        entrance.check(interrupt)?;
+        if files.is_some() {
+            entrance.site.launch =
+                Some(entrance.launch(&[entrance.empty_program().into()], true, true)?);
+        }
+        Ok(entrance)
+    }
+
     fn empty_program(&self) -> PathBuf {
         self.site.run.join(EMPTY)
     }
@@ -208,10 +255,10 @@ impl Entrance<'_> {
         let mut command = self.started(&[self.empty_program().into()]);
         command
             .current_dir(self.site.start())
-            .env(RUN_VARIABLE, self.number)
+            .env(RUN_VARIABLE, &self.number)
             .stdin(Stdio::null());
         let name = &self.environment.name;
-        let ended = output(&mut command)
+        let ended = output_within(&mut command, LONGEST_START)
             .with_context(|| format!("environment {name} cannot start a command here"))?;
         interrupt.check()?;
         if !ended.status.success() {
@@ -245,6 +292,40 @@ impl Entrance<'_> {
             launch.environment.push(HOLD.into());
         }
         Ok(launch)
+    }
+
+    /// Of all processes while a program waits there, in KiB; `None` if they may not be read.
+    fn memory_kib(&self, interrupt: &Interrupt) -> Result<Option<u64>> {
+        if self.site.files.is_some() {
+            self.site.ready(interrupt)?;
+        }
+        let mut waiting = self.started(&["cat".into()]);
+        waiting
+            .current_dir(self.site.start())
+            .env(RUN_VARIABLE, &self.number)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut waiting = waiting.spawn()?;
+        // What it echoes shows that it runs.
+        let mut byte = [b'.'];
+        let (input, output) = (waiting.stdin.take(), waiting.stdout.take());
+        let is_there = input
+            .as_ref()
+            .zip(output)
+            .is_some_and(|(mut input, mut output)| {
+                input.write_all(&byte).is_ok()
+                    && wait_readable(&output, LONGEST_START)
+                    && output.read_exact(&mut byte).is_ok()
+            });
+        let kib = memory_kib(waiting.id(), &self.mark.to_string_lossy());
+        drop(input);
+        if !is_there {
+            let _ = waiting.kill();
+        }
+        waiting.wait()?;
+        interrupt.check()?;
+        Ok(kib.filter(|_| is_there))
     }
 
     fn command(self, command: &Command) -> Result<Command> {

@@ -11,6 +11,7 @@ mod kept;
 mod left;
 mod rounds;
 mod site;
+mod start_up;
 mod timing;
 mod trash;
 
@@ -18,6 +19,7 @@ pub use command::{Command, Commands, Parameter, joined};
 pub use effects::effect;
 pub use inside::{Start, enter, mark_left, own_user, timed};
 pub use kept::Kept;
+pub use start_up::start_ups;
 
 use crate::Bound;
 use anyhow::{Result, bail};

@@ -31,6 +31,8 @@ pub struct StudyFile {
     pub views: Vec<Spanned<String>>,
     pub seconds: Option<Spanned<f64>>,
     pub cpu_seconds: Option<Spanned<f64>>,
+    #[serde(default)]
+    pub start_up: bool,
 }
 
 pub type Parameters = IndexMap<Spanned<String>, Spanned<Values>>;

@@ -104,6 +104,8 @@ pub struct Study {
     pub seconds: Option<f64>,
     /// CPU time for each case instead, in seconds.
     pub cpu_seconds: Option<f64>,
+    /// Whether the start of its environments is measured too.
+    pub start_up: bool,
     pub file: String,
     pub untrusted: Option<String>,
     pub patterns: Vec<At<String>>,

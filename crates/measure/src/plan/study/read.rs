@@ -35,6 +35,7 @@ pub fn study(name: &str, file: &str, text: &str) -> Result<Study> {
     let study = Study {
         seconds: reader.seconds("seconds", toml.seconds.as_ref())?,
         cpu_seconds: reader.seconds("cpu_seconds", toml.cpu_seconds.as_ref())?,
+        start_up: toml.start_up,
         file: file.to_string(),
         untrusted: None,
         patterns: toml.patterns.into_iter().map(|p| reader.at(p)).collect(),

@@ -4,7 +4,7 @@ use super::RunsPage;
 use crate::figure::palette::SERIES;
 use crate::html::page::Part;
 use crate::run::portrait::Detail;
-use crate::run::{figures, latency_figure};
+use crate::run::{figures, latency_figure, start_up};
 use model::prose::more;
 
 /// Files whose costs over a parameter and single calls are shown.
@@ -26,6 +26,7 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
             }),
         );
         parts.extend(left_out(SERIES - 1));
+        parts.extend(start_up::figure(&detail.summary).map(Part::Figure));
         let ratios = page.comparison.map_or_else(
             || figures::environment_ratios(&detail.summary),
             |c| Some(figures::ratios(c)),
