@@ -121,7 +121,7 @@ fn words_find_operations_environments_and_studies() {
         ("huge", "mem.fault_huge"),
         ("clock", "time.clock_gettime "),
         ("clock", "studies: clock-calls"),
-        ("container", "environments: nspawn, podman"),
+        ("container", "environments: crun, nspawn, podman"),
         ("sandbox", "environments: bwrap, gvisor"),
     ] {
         expect_in(Place::new().printed(format!("list {word}")), expected);
