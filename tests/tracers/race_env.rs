@@ -155,7 +155,7 @@ fn a_call_that_an_environment_refuses_is_named() {
     }
     let place = Place::new();
     let call = format!(
-        "race --env seccomp-docker --runs 1 --format json -- perl -e 'syscall({}, \"/x\", 0)'",
+        "race --env seccomp-docker --runs 1 --format json -- perl -e 'my $path = \"/x\"; syscall({}, $path, 0); exit'",
         libc::SYS_swapon
     );
     let raced = place.run(&call);
