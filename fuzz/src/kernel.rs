@@ -46,10 +46,10 @@ pub fn maps(bytes: &[u8]) {
         0xffff_ffff_ff60_0000,
         u64::MAX,
     ] {
-        symbols.at(address);
+        symbols.resolve(address);
     }
     for mapping in &mappings {
-        symbols.at(mapping.start);
+        symbols.resolve(mapping.start);
     }
 }
 

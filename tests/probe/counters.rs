@@ -22,7 +22,8 @@ fn page_faults_and_switches_are_counted_in_children_and_partners_too() {
     let (offer, machine) = (needs!(offered()), Machine::new());
     let count = |id: &str, event: &str| {
         let planned = machine.planned(id);
-        let counters = counters::count(&machine.workers, &planned, &offer, counters::LONG).unwrap();
+        let counters =
+            counters::count_events(&machine.workers, &planned, &offer, counters::LONG).unwrap();
         stats::event_count(&counters[event]).unwrap().value
     };
     // mem.madvise: each page is written to, untimed, before it is given back.

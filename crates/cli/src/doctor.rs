@@ -53,7 +53,7 @@ fn table(findings: &[Finding]) -> Table {
         .same("what", |f| &f.subject)
         .left("state", |f| Cell::styled(f.state.name(), style(f.state)))
         .field("state", |f| f.state.name())
-        .same("found", |f| &f.found)
+        .same("found", |f| &f.observation)
         .wrapping()
         .same("advice", |f| &f.advice)
         .wrapping()

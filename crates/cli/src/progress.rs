@@ -52,7 +52,7 @@ impl Watch for Progress {
         self.bar.reset();
     }
 
-    fn at(&self, share: f64, doing: &str) {
+    fn advance(&self, share: f64, doing: &str) {
         self.bar.set_position((share * STEPS as f64) as u64);
         self.bar.set_prefix(left(self.bar.elapsed(), share));
         self.bar.set_message(clean::excerpt(doing, LONGEST));
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn what_is_being_done_is_cleaned() {
         let progress = Progress::shown(false);
-        progress.at(0.5, "perl:\u{1b}[31m\u{202e}\n");
+        progress.advance(0.5, "perl:\u{1b}[31m\u{202e}\n");
         assert_eq!(progress.bar.message(), "perl:\u{fffd}[31m\u{fffd} ");
     }
 }

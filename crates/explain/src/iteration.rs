@@ -1,10 +1,10 @@
-//! One iteration as the difference of two recordings, instruction by instruction: a batch of two iterations minus a batch of one. Code
+//! Computes one iteration as the difference of two recordings, instruction by instruction: a batch of two iterations minus a batch of one. Code
 //! before and after the loop cancels. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub struct Iteration {
-    /// In the order of their first execution, with how often each was executed.
+    /// The addresses of instructions in the order of their first execution, with how often each was executed.
     pub executed: Vec<(u64, u64)>,
     /// Pairs of consecutive instructions, likewise.
     pub steps: Vec<((u64, u64), u64)>,
@@ -13,6 +13,7 @@ pub struct Iteration {
 }
 
 impl Iteration {
+    /// The iteration by which `two`, a batch of two, is longer than `one`, a batch of one.
     pub fn between(one: &[u64], two: &[u64]) -> Iteration {
         let (executed, uneven) = difference(one.iter().copied(), two.iter().copied());
         let (steps, _) = difference(pairs(one), pairs(two));
@@ -23,10 +24,12 @@ impl Iteration {
         }
     }
 
+    /// A single recording taken for one iteration, with the code around the loop.
     pub fn whole(one: &[u64]) -> Iteration {
         Iteration::between(&[], one)
     }
 
+    /// How many instructions one iteration executes.
     pub fn instructions(&self) -> u64 {
         self.executed.iter().map(|(_, count)| count).sum()
     }
@@ -43,6 +46,7 @@ fn difference<T: Ord + Copy>(
 ) -> (Vec<(T, u64)>, bool) {
     let mut counts: BTreeMap<T, i64> = BTreeMap::new();
     few.for_each(|item| *counts.entry(item).or_insert(0) -= 1);
+    // Counts alone would sort instructions by address; the listing has functions in the order of their calls.
     let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
     for item in many {
         *counts.entry(item).or_insert(0) += 1;

@@ -26,6 +26,8 @@ use recording::Recording;
 use std::time::Duration;
 use verdict::Counted;
 
+/// Runs an operation under ptrace and explains which code answers it, with a verdict and the disassembly.
+///
 /// # Errors
 /// The case's own failure. If code cannot be recorded, the explanation has the reason.
 pub fn explain(
@@ -35,7 +37,7 @@ pub fn explain(
 ) -> Result<Explanation, Failure> {
     let mut proof = proof::prove(workers, planned, proof::REQUEST)?;
     if proof.is_rare() {
-        // As long as it would be timed.
+        // About as many iterations as a run times: fewer would miss a buffer that is refilled once in a while.
         let length = Length {
             iterations: 1 << 26,
             time: Duration::from_millis(200),
@@ -107,16 +109,17 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (C
     (code, verdict)
 }
 
-/// Includes the aliases in use and the starts of functions without a symbol.
+/// The symbols of the recorded process, with the aliases in use and the starts of functions without a symbol.
 fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
     let mut symbols = recording::symbols(recording);
     for ((from, to), _) in &iteration.steps {
         let Some(instruction) = listing::decode(*from, &recording.memory) else {
             continue;
         };
-        let (before, after) = (symbols.at(*from), symbols.at(*to));
+        let (before, after) = (symbols.resolve(*from), symbols.resolve(*to));
         let left = match listing::flow(&instruction) {
             Flow::Call | Flow::CallPointer => true,
+            // A jump to another function is a tail call; within one it is a loop or a branch.
             Flow::Jump | Flow::JumpPointer => before.start != after.start,
             Flow::Next | Flow::Return => false,
         };

@@ -1,4 +1,4 @@
-//! Disassembly of the executed instructions, function by function, in NASM syntax: it reads like Intel's manuals and has no size
+//! Disassembles the executed instructions, function by function, in NASM syntax: it reads like Intel's manuals and has no size
 //! suffixes to explain. Pure.
 
 use super::iteration::Iteration;
@@ -10,7 +10,8 @@ use model::code::{CodeKind, Flow, Function, Gate, Instruction, Role, Symbol};
 use std::collections::BTreeMap;
 use sys::step::{Bits, Memory};
 
-/// In the order of their first execution. `run` is the address of the probe's loop, `probe` the name of its object.
+/// The executed functions in the order of their first execution. `run` is the address of the probe's loop, `probe` the name of its
+/// object.
 pub fn functions(
     iteration: &Iteration,
     memory: &Memory,
@@ -20,14 +21,14 @@ pub fn functions(
 ) -> Vec<Function> {
     let mut functions: Vec<Function> = Vec::new();
     let mut index: BTreeMap<u64, usize> = BTreeMap::new();
-    let caller = symbols.at(run).start;
+    let caller = symbols.resolve(run).start;
     for (address, count) in &iteration.executed {
-        let symbol = symbols.at(*address);
-        let at = *index.entry(symbol.start).or_insert_with(|| {
+        let symbol = symbols.resolve(*address);
+        let position = *index.entry(symbol.start).or_insert_with(|| {
             functions.push(begin(&symbol, caller, probe));
             functions.len() - 1
         });
-        functions[at]
+        functions[position]
             .instructions
             .push(instruction(*address, *count, &symbol, memory, symbols));
     }
@@ -97,6 +98,7 @@ fn instruction(
     made
 }
 
+/// The instruction at an address that was read. None if its bytes could not be read or are no instruction.
 pub fn decode(address: u64, memory: &Memory) -> Option<Decoded> {
     let bytes = memory
         .code
@@ -116,6 +118,8 @@ fn gate(decoded: &Decoded) -> Option<Gate> {
     }
 }
 
+/// How an instruction passes control on: by call, jump, return, or to the next one. Conditional jumps count as the next one,
+/// because they stay in their function.
 pub fn flow(decoded: &Decoded) -> Flow {
     match decoded.mnemonic() {
         _ if decoded.is_call_near() => Flow::Call,
@@ -148,7 +152,7 @@ fn text(decoded: &Decoded, symbol: &Symbol, symbols: &Symbols) -> String {
 
 /// `+0x10` within the function, `getpid@plt`, `__getpid+0x4` elsewhere.
 fn target(address: u64, symbol: &Symbol, symbols: &Symbols) -> String {
-    let to = symbols.at(address);
+    let to = symbols.resolve(address);
     let offset = address.wrapping_sub(to.start);
     let stub = if to.kind == CodeKind::Stub {
         "@plt"
@@ -194,7 +198,7 @@ mod tests {
         assert_eq!(flow(&decoded(&[0xe8, 0, 0, 0, 0])), Flow::Call);
         assert_eq!(flow(&decoded(&[0xc3])), Flow::Return);
         let symbols = Symbols::default();
-        let symbol = symbols.at(0x1000);
+        let symbol = symbols.resolve(0x1000);
         assert_eq!(
             text(&decoded(&[0xb8, 0x27, 0, 0, 0]), &symbol, &symbols),
             "mov eax, 0x27"

@@ -23,7 +23,10 @@ pub struct Recording {
     pub notes: Vec<String>,
 }
 
-/// The inner error is the reason why the case cannot be recorded.
+/// Steps through a batch of one iteration and one of two. The inner error is the reason why the case cannot be recorded.
+///
+/// # Errors
+/// The case's own failure, or its probe ended.
 pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, String>, Failure> {
     let Planned { case, limit, .. } = planned;
     let mut child = workers.start(case, 0)?;
@@ -31,7 +34,7 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
     let facts = child.ready()?;
     let run = run_address(facts.get("run"));
     let run = run.ok_or_else(|| Failure::crashed(NO_RUN))?;
-    // The first request resolves names that are bound lazily.
+    // The first request resolves names that are bound lazily: without it, the recording would be one of the dynamic linker.
     child.request(1, 1)?;
     let bits = if facts.get("bits") == Some("32") {
         Bits::B32
@@ -78,10 +81,12 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
     }
 }
 
+/// The address of the probe's loop from its fact `run`, a hexadecimal number.
 pub fn run_address(fact: Option<&str>) -> Option<u64> {
     u64::from_str_radix(fact?.trim_start_matches("0x"), 16).ok()
 }
 
+/// The failure of a probe that was built without the fact.
 pub const NO_RUN: &str = "the probe does not say where its code is (fact 'run')";
 
 fn executable(pid: u32) -> Option<PathBuf> {
@@ -95,8 +100,9 @@ fn executable(pid: u32) -> Option<PathBuf> {
 /// The note on an operation that allows a batch of one iteration only.
 pub const SINGLE: &str = "a batch has only one iteration, so its setup is included";
 
-/// Recordings of a request, and instructions above which one is enough.
+/// The most recordings of a request.
 const ATTEMPTS: usize = 6;
+/// The number of instructions above which one recording is enough: stepping takes microseconds for each.
 const LONG: usize = 20_000;
 
 struct Stepping {
@@ -126,7 +132,7 @@ impl Stepping {
         Ok(recording)
     }
 
-    /// Per iteration: the difference of two batches, so that one-time faults cancel.
+    /// Page faults per iteration: the difference of two batches, so that one-time faults cancel.
     fn faults(&mut self, limit: u64) -> anyhow::Result<f64> {
         let n = (limit / 2).clamp(1, 16);
         let few = self.child.request(n, 1)?.minor_faults;
@@ -168,6 +174,7 @@ impl Stepping {
     }
 }
 
+/// The symbols of all mapped files and of the vDSO. A file that cannot be read has none, and its code is named by offsets.
 pub fn symbols(recording: &Recording) -> Symbols {
     let mut symbols = Symbols::new(&recording.memory.mappings);
     let paths: BTreeSet<&str> = recording

@@ -1,13 +1,14 @@
-//! How a called name resolved to the code that ran: through linkage tables, IFUNCs and pointers. Pure.
+//! Describes how a called name resolved to the code that ran: through linkage tables, IFUNCs and pointers. Pure.
 
 use super::iteration::Iteration;
 use super::symbols::Symbols;
 use model::code::{Flow, Function, Instruction, Role};
 use std::collections::BTreeMap;
 
+/// The most nested calls that a line names: deeper ones are rarely about the operation.
 const DEEPEST: usize = 4;
 
-/// One line per call in the probe's loop.
+/// One line for each different call in the probe's loop, e.g. `getpid -> PLT of probe -> getpid in /lib/libc.so.6`.
 pub fn resolved(iteration: &Iteration, functions: &[Function], symbols: &Symbols) -> Vec<String> {
     let route = Route::new(iteration, functions, symbols);
     let Some(caller) = functions.iter().position(|f| f.role == Role::Caller) else {
@@ -39,13 +40,17 @@ struct Route<'a> {
 
 impl<'a> Route<'a> {
     fn new(iteration: &Iteration, functions: &'a [Function], symbols: &'a Symbols) -> Route<'a> {
-        let mut at: BTreeMap<u64, (usize, &Instruction)> = BTreeMap::new();
+        let mut by_address: BTreeMap<u64, (usize, &Instruction)> = BTreeMap::new();
         for (i, function) in functions.iter().enumerate() {
-            let own = function.instructions.iter();
-            at.extend(own.map(|instruction| (instruction.address, (i, instruction))));
+            by_address.extend(
+                function
+                    .instructions
+                    .iter()
+                    .map(|instruction| (instruction.address, (i, instruction))),
+            );
         }
         let passed = iteration.steps.iter().filter_map(|((from, to), _)| {
-            let ((from, instruction), (to, _)) = (at.get(from)?, at.get(to)?);
+            let ((from, instruction), (to, _)) = (by_address.get(from)?, by_address.get(to)?);
             let leaves = from != to && !matches!(instruction.flow, Flow::Next | Flow::Return);
             leaves.then_some((*from, instruction.flow, *to))
         });

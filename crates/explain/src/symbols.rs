@@ -42,6 +42,7 @@ struct Function {
 type Elf<'a> = object::File<'a>;
 
 impl Symbols {
+    /// Symbols without names: until `add`, code is named by its mapping and offset.
     pub fn new(mappings: &[Mapping]) -> Symbols {
         Symbols {
             mappings: mappings.iter().map(|m| (m.clone(), None)).collect(),
@@ -49,6 +50,10 @@ impl Symbols {
         }
     }
 
+    /// Adds the symbols of the file mapped from `path`, shown as `label`.
+    ///
+    /// # Errors
+    /// `image` is no ELF file.
     pub fn add(&mut self, path: &str, label: &str, image: &[u8]) -> Result<()> {
         let elf = Elf::parse(image).with_context(|| format!("symbols of {label}"))?;
         for (mapping, object) in self.mappings.iter_mut().filter(|(m, _)| m.path == path) {
@@ -59,10 +64,12 @@ impl Symbols {
         Ok(())
     }
 
+    /// Prefers this alias from now on, since a caller uses it.
     pub fn prefer(&mut self, name: &str) {
         self.wanted.insert(name.to_string());
     }
 
+    /// Notes that a function begins at `address`, in case no symbol says so.
     pub fn begins(&mut self, address: u64) {
         self.unnamed.insert(address);
     }
@@ -75,7 +82,8 @@ impl Symbols {
             .map(|o| o.label.as_str())
     }
 
-    pub fn at(&self, address: u64) -> Symbol {
+    /// The function that contains `address`. If no symbol does, the name is that of the file with an offset.
+    pub fn resolve(&self, address: u64) -> Symbol {
         if VSYSCALL.contains(&address) {
             return Symbol {
                 name: vsyscall_name(address),
@@ -93,12 +101,12 @@ impl Symbols {
             return unnamed(address, address, "unmapped memory");
         };
         match object.map(|i| &self.objects[i]) {
-            Some(object) => self.at_in(object, mapping, address),
+            Some(object) => self.resolve_in(object, mapping, address),
             None => unnamed(mapping.start, address - mapping.start, &mapping.path),
         }
     }
 
-    fn at_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Symbol {
+    fn resolve_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Symbol {
         let in_file = object.address((address - mapping.start).wrapping_add(mapping.offset));
         if let Some((start, functions)) = object.containing(in_file)
             && let Some(function) = functions.iter().min_by_key(|f| self.rank(f))
@@ -111,6 +119,7 @@ impl Symbols {
                 guessed: false,
             };
         }
+        // Code between two functions belongs to the nearest call target since the end of the first.
         let behind = in_file.saturating_sub(object.end_before(in_file));
         let free = mapping
             .start
@@ -128,7 +137,7 @@ impl Symbols {
         }
     }
 
-    /// The alias with the lowest rank is shown: the vDSO's own names, then what callers use, then names without
+    /// The alias with the lowest rank is shown: the vDSO's own names, then the names that callers use, then names without
     /// underscores.
     fn rank<'a>(&self, function: &'a Function) -> (bool, bool, usize, bool, usize, &'a str) {
         let name = function.name.as_str();
@@ -220,6 +229,7 @@ impl Object {
     }
 
     fn containing(&self, address: u64) -> Option<(u64, Vec<&Function>)> {
+        // Symbols without a size, as assembly leaves them, may stand between a function's start and the address.
         const NEAREST: usize = 64;
         self.functions
             .range(..=address)
@@ -235,11 +245,13 @@ impl Object {
     }
 }
 
-/// By address. Each stub has one jump through a GOT slot, and a relocation names the slot's function.
+/// The stubs of the procedure linkage tables by address. Each has one jump through a GOT slot, and a relocation names the slot's function.
 fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
-    let address = |name: &str| elf.section_by_name(name).map(|section| section.address());
-    let got = address(".got.plt")
-        .or_else(|| address(".got"))
+    // A program that is linked with -z now has no .got.plt.
+    let got = elf
+        .section_by_name(".got.plt")
+        .or_else(|| elf.section_by_name(".got"))
+        .map(|section| section.address())
         .unwrap_or_default();
     let (bits, slots) = (if elf.is_64() { 64 } else { 32 }, names_of_slots(elf));
     let sections = elf
@@ -257,9 +269,9 @@ fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
         let named = code
             .into_iter()
             .filter_map(|jump| Some((jump.ip(), slots.get(&slot_of(&jump, got)?)?)));
-        stubs.extend(named.map(|(at, name)| {
+        stubs.extend(named.map(|(jump, name)| {
             (
-                at - (at - begin) % size,
+                jump - (jump - begin) % size,
                 Function {
                     name: name.clone(),
                     size,
@@ -272,7 +284,7 @@ fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
     stubs
 }
 
-/// Where an indirect jump or call loads its target from: relative to the instruction in 64-bit code; in 32-bit code absolute, or
+/// The slot from which an indirect jump or call loads its target: relative to the instruction in 64-bit code; in 32-bit code absolute, or
 /// relative to the global offset table at `base`, whose address is in ebx.
 fn slot_of(instruction: &Instruction, base: u64) -> Option<u64> {
     let indirect = instruction.is_jmp_near_indirect() || instruction.is_call_near_indirect();
@@ -294,17 +306,14 @@ fn names_of_slots(elf: &Elf) -> BTreeMap<u64, String> {
     else {
         return BTreeMap::new();
     };
-    let name = |target| match target {
-        RelocationTarget::Symbol(index) => table
-            .symbol_by_index(index)
-            .ok()?
-            .name()
-            .ok()
-            .map(str::to_string),
-        _ => None,
-    };
     relocations
-        .filter_map(|(slot, relocation)| Some((slot, name(relocation.target())?)))
+        .filter_map(|(slot, relocation)| match relocation.target() {
+            RelocationTarget::Symbol(index) => {
+                let name = table.symbol_by_index(index).ok()?.name().ok()?;
+                Some((slot, name.to_string()))
+            }
+            _ => None,
+        })
         .collect()
 }
 
@@ -348,7 +357,7 @@ mod tests {
     #[test]
     fn aliases_are_shown_by_the_name_in_use() {
         fn name(names: &str, wanted: &[&str]) -> String {
-            symbols(names, wanted).at(0x7100).name
+            symbols(names, wanted).resolve(0x7100).name
         }
 
         let aliases = "__GI_getppid __getppid! getppid!";
@@ -361,7 +370,7 @@ mod tests {
     fn a_function_without_a_symbol_is_named_by_its_address() {
         let mut symbols = symbols("", &[]);
         symbols.begins(0x7200);
-        let symbol = symbols.at(0x7234);
+        let symbol = symbols.resolve(0x7234);
         assert_eq!(
             (symbol.name.as_str(), symbol.start, symbol.guessed),
             ("libc.so.6+0x2200", 0x7200, false)
@@ -369,7 +378,7 @@ mod tests {
         let mut symbols = self::symbols("raise!", &[]);
         symbols.begins(0x7100);
         assert!(
-            symbols.at(0x7180).guessed,
+            symbols.resolve(0x7180).guessed,
             "a named function before it is not where it begins"
         );
     }

@@ -1,4 +1,4 @@
-//! Who answers the operation, from the executed instructions and the counted kernel entries. Pure.
+//! Decides who answers the operation, by the executed instructions and the counted kernel entries. Pure.
 
 use model::code::{Answer, Function, Gate, GateUse, Role, Verdict};
 use model::prose::plural;
@@ -12,6 +12,7 @@ pub struct Counted<'a> {
     pub faults: f64,
 }
 
+/// The verdict on a recorded case.
 pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     let gates = gates(functions);
     let answer = answer(functions, &gates, counted.faults);
@@ -24,6 +25,7 @@ pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     }
 }
 
+/// The verdict without a recording: only the count of kernel entries can tell something.
 pub fn from_entries(entries: Option<&Entries>) -> Verdict {
     let (answer, short, text) = match entries {
         Some(entries) if entries.total() > 0.0 => (
@@ -51,7 +53,7 @@ pub fn from_entries(entries: Option<&Entries>) -> Verdict {
     }
 }
 
-/// With fewer page faults per iteration, they are not the operation's purpose.
+/// Page faults per iteration: fewer are not the operation's purpose.
 const SOME: f64 = 0.5;
 
 fn gates(functions: &[Function]) -> Vec<GateUse> {
@@ -81,13 +83,13 @@ fn gates(functions: &[Function]) -> Vec<GateUse> {
 }
 
 fn answer(functions: &[Function], gates: &[GateUse], faults: f64) -> Answer {
-    let ran = |role: Role| functions.iter().any(|f| f.role == role);
+    // The vDSO may have run before a system call, when it could not answer: so gates are looked at first.
     match gates.iter().map(|g| g.gate).min() {
         Some(Gate::PageFault) => Answer::LegacyGate,
         Some(_) => Answer::Kernel,
         None if faults >= SOME => Answer::PageFaults,
-        None if ran(Role::Vdso) => Answer::Vdso,
-        None if ran(Role::Library) => Answer::Library,
+        None if first_name(functions, Role::Vdso).is_some() => Answer::Vdso,
+        None if first_name(functions, Role::Library).is_some() => Answer::Library,
         None => Answer::Program,
     }
 }
@@ -98,13 +100,11 @@ fn sentence(
     functions: &[Function],
     counted: &Counted,
 ) -> String {
-    let first = |role: Role| functions.iter().find(|f| f.role == role).map(|f| &f.name);
-    let name = |role: Role| first(role).map_or("", String::as_str);
     let text = match answer {
         Answer::Kernel => system_calls(gates),
         Answer::Vdso => format!(
             "answered in user space by the vDSO ({}): no system call",
-            name(Role::Vdso)
+            first_name(functions, Role::Vdso).unwrap_or_default()
         ),
         Answer::LegacyGate => {
             "legacy gate: the call into the vsyscall page faults, and the kernel answers it in the \
@@ -119,9 +119,9 @@ fn sentence(
         }
         Answer::Library => format!(
             "answered in user space by library code ({}): no system call",
-            name(Role::Library)
+            first_name(functions, Role::Library).unwrap_or_default()
         ),
-        Answer::Program => first(Role::Program).map_or_else(
+        Answer::Program => first_name(functions, Role::Program).map_or_else(
             || "plain user code in the loop itself: nothing is called".to_string(),
             |name| {
                 format!(
@@ -138,6 +138,14 @@ fn sentence(
         ),
         None => text,
     }
+}
+
+/// The name of the first executed function of this role.
+fn first_name(functions: &[Function], role: Role) -> Option<&str> {
+    functions
+        .iter()
+        .find(|function| function.role == role)
+        .map(|function| function.name.as_str())
 }
 
 fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
@@ -160,7 +168,7 @@ fn plain(number: f64) -> String {
     }
 }
 
-/// In the vDSO: it enters the kernel for every system call of a 32-bit C library, by the best instruction there is.
+/// A function of the vDSO that enters the kernel for every system call of a 32-bit C library, by the best instruction that the CPU has.
 const ENTRY_OF_32_BITS: &str = "__kernel_vsyscall";
 
 /// `` real system calls: `syscall` in dup, `syscall` in close of /lib/libc.so.6 ``

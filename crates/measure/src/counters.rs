@@ -17,6 +17,7 @@ use sys::counters::{Counter, Offer, wait_until_asleep};
 const LAUNCHES: usize = 5;
 /// Enough if they take longer than the caller has time.
 const FEWEST_LAUNCHES: usize = 3;
+/// The time after which `count_events` launches no worker beyond the fewest, for a run without a budget of its own.
 pub const LONG: Duration = Duration::from_secs(2);
 const PAIRS: usize = 3;
 /// Target duration of the larger request, waiting for the worker to sleep included: long against the protocol, short against
@@ -24,7 +25,12 @@ const PAIRS: usize = 3;
 const REQUEST: Duration = Duration::from_micros(600);
 const MOST_NAMES: usize = 4;
 
-pub fn count(
+/// Counts every event of `offer` that the kernel permits, over at most five launches of the case's worker, and over fewer if
+/// they take longer than `long`. Each launch adds a value per iteration to each event, `None` if its counter was shared.
+///
+/// # Errors
+/// The worker's own failure, or that a permitted counter could not be attached after all.
+pub fn count_events(
     workers: &Workers,
     planned: &Planned,
     offer: &Offer,
@@ -37,7 +43,7 @@ pub fn count(
         .map(|(event, _)| *event)
         .collect();
     let mut counters = Counters::default();
-    // What a starter starts need not be the process that does the work.
+    // A counter follows the process that we started, and a starter may hand the work to one that is not its child.
     let launches = if events.is_empty()
         || workers
             .environment(&planned.case.environment)?
@@ -117,7 +123,7 @@ impl<'a> Worker<'a> {
         Ok(counts)
     }
 
-    /// What a counter counted in the smaller and in the larger request; `None` if it did not count all the time.
+    /// An event's counts in the smaller and in the larger request; `None` if its counter did not run all the time.
     fn pair(&mut self, event: usize, more: u64) -> Result<Option<[u64; 2]>, Failure> {
         self.counters[event].1.switch(true).map_err(failed)?;
         let [few, many] = proof::pair(more, &mut |n| self.request(event, n))?;
@@ -129,6 +135,7 @@ impl<'a> Worker<'a> {
         if self.native {
             self.child.prepare_count(n)?;
         }
+        // A worker that is still on its way into the read would add that path's events to this request or to the last.
         wait_until_asleep(self.child.pid());
         let before = self.counters[event].1.read().map_err(failed)?;
         if self.native {
@@ -148,11 +155,14 @@ fn failed(error: std::io::Error) -> Failure {
     Failure::failed(format!("counters: {error}"))
 }
 
-/// The median difference per iteration; `None` without a pair, and where the event has not happened once though that cannot be.
+/// The median difference per iteration; `None` without a complete pair, or if an event that always happens was never counted.
 fn per_iteration(pairs: &[Option<[u64; 2]>], more: u64, event: &Event) -> Option<f64> {
-    let whole = || pairs.iter().flatten();
-    let stays_zero = event.is_never_zero() && whole().any(|[_, many]| *many == 0);
-    let each = whole().map(|[few, many]| (*many as f64 - *few as f64) / more as f64);
+    let complete: Vec<&[u64; 2]> = pairs.iter().flatten().collect();
+    // Some virtual machines offer counters that never advance: a cost of 0 instructions would look like a result.
+    let stays_zero = event.is_never_zero() && complete.iter().any(|[_, many]| *many == 0);
+    let each = complete
+        .iter()
+        .map(|[few, many]| (*many as f64 - *few as f64) / more as f64);
     if stays_zero {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What the host's facts mean for measuring, and what the user can do about it. Pure. Each subject
+//! Judges the host's facts: how each affects measuring, and what the user can do about it. Pure. Each subject
 //! is one row of `LOOKS`.
 
 mod machine;
@@ -38,6 +38,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("taxes", tax::none),
 ];
 
+/// All findings about the host, the worst first; in each state in the order of the subjects, taxes before the rest.
 pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
     let taxes = host.taxes.iter().map(tax::finding);
     let looks = LOOKS.iter().filter_map(|(subject, look)| {
@@ -51,27 +52,29 @@ pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
     all
 }
 
+/// One sentence for the end of the report: how many findings distort measurements, and how many are less serious.
 pub fn verdict(findings: &[Finding]) -> String {
-    let count = |state: State| {
-        findings
-            .iter()
-            .filter(|finding| finding.state == state)
-            .count()
-    };
-    let problems = match count(State::Problem) {
+    let problems = match count_in_state(findings, State::Problem) {
         0 => "Nothing found here distorts measurements".to_string(),
         1 => "1 problem distorts measurements here".to_string(),
         n => format!("{n} problems distort measurements here"),
     };
-    let forbidden = match count(State::Forbidden) {
+    let forbidden = match count_in_state(findings, State::Forbidden) {
         0 => "",
         n => &format!("; {n} not permitted"),
     };
-    let notice = match count(State::Notice) {
+    let notice = match count_in_state(findings, State::Notice) {
         0 => "",
         n => &format!("; {}", counted(n, "notice")),
     };
     format!("{problems}{forbidden}{notice}.")
+}
+
+fn count_in_state(findings: &[Finding], state: State) -> usize {
+    findings
+        .iter()
+        .filter(|finding| finding.state == state)
+        .count()
 }
 
 /// In the order in which findings are shown.
@@ -85,6 +88,7 @@ pub enum State {
 }
 
 impl State {
+    /// The word for the state in the table and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             State::Problem => "problem",
@@ -99,38 +103,48 @@ impl State {
 pub struct Finding {
     pub subject: String,
     pub state: State,
-    pub found: String,
+    /// The state of the machine as it was seen, e.g. `kvm-clock`.
+    pub observation: String,
     /// Empty if nothing needs doing.
     pub advice: String,
 }
 
 impl Finding {
-    pub fn good(found: impl Into<String>) -> Option<Finding> {
-        Finding::new(State::Good, found, "")
+    /// A finding that asks for nothing. The caller fills in the subject, as for the three other kinds.
+    pub fn good(observation: impl Into<String>) -> Option<Finding> {
+        Finding::new(State::Good, observation, "")
     }
 
-    pub fn notice(found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
-        Finding::new(State::Notice, found, advice)
+    /// A finding that may affect results, with something to know or to do about it.
+    pub fn notice(observation: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+        Finding::new(State::Notice, observation, advice)
     }
 
-    pub fn problem(found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
-        Finding::new(State::Problem, found, advice)
+    /// A finding that distorts results, with the way to remove it.
+    pub fn problem(observation: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+        Finding::new(State::Problem, observation, advice)
     }
 
-    pub fn forbidden(found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
-        Finding::new(State::Forbidden, found, advice)
+    /// A finding that some kind of measurement is not permitted, with the way to permit it.
+    pub fn forbidden(observation: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+        Finding::new(State::Forbidden, observation, advice)
     }
 
-    fn new(state: State, found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+    fn new(
+        state: State,
+        observation: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Option<Finding> {
         Some(Finding {
             subject: String::new(),
             state,
-            found: found.into(),
+            observation: observation.into(),
             advice: advice.into(),
         })
     }
 }
 
+/// Whether the host is known to be a virtual machine; false while the hypervisor is unknown.
 pub fn is_virtual(host: &Host) -> bool {
     host.hypervisor
         .as_deref()
@@ -185,7 +199,7 @@ mod tests {
         host.hypervisor = Some("kvm".to_string());
     }
 
-    /// A subject, what is otherwise than on the quiet machine, and how the finding begins; empty for none.
+    /// A subject, a change to the quiet machine, and the start of the finding; empty if there is none.
     type Row = (&'static str, fn(&mut Host, &mut Checks), &'static str);
 
     const ROWS: &[Row] = &[
@@ -354,13 +368,13 @@ mod tests {
     fn each_subject_is_judged() {
         for (subject, change, expected) in ROWS {
             let all = findings_after(*change);
-            let own = all.iter().find(|finding| finding.subject == *subject);
-            let own = own
-                .map(|own| format!("{} {}", own.state.name(), own.found))
+            let judged = all.iter().find(|finding| finding.subject == *subject);
+            let judgement = judged
+                .map(|finding| format!("{} {}", finding.state.name(), finding.observation))
                 .unwrap_or_default();
             assert!(
-                own.starts_with(expected) && own.is_empty() == expected.is_empty(),
-                "{subject}: {own}"
+                judgement.starts_with(expected) && judgement.is_empty() == expected.is_empty(),
+                "{subject}: {judgement}"
             );
         }
     }

@@ -23,14 +23,15 @@ pub struct Proof {
     pub entries: Option<Entries>,
     pub status: EntriesStatus,
     pub warning: Option<String>,
-    /// Over how many iterations they were counted, if over as many as were timed.
+    /// The number of iterations over which entries were counted, if it is that of the timed ones.
     pub iterations: Option<u64>,
     pub returned: Returned,
-    /// When an earlier run counted them, in seconds since 1970-01-01 UTC.
+    /// The time when an earlier run counted the entries, in seconds since 1970-01-01 UTC.
     pub counted_unix_s: Option<u64>,
 }
 
 impl Proof {
+    /// A proof without entries: `unverified` in the report, for this reason.
     pub fn none(reason: &str) -> Proof {
         Proof {
             entries: None,
@@ -56,7 +57,8 @@ const RECOUNTS: usize = 2;
 pub const REQUEST: Duration = Duration::from_millis(20);
 /// A request that makes more of them is not counted to its end: counting takes microseconds each.
 const MOST_ENTRIES: u64 = 200_000;
-/// Entries per iteration: stopping at each costs microseconds, which so many iterations outweigh.
+/// Entries per iteration. Rarer ones are counted over as many iterations as were timed: stopping at each costs microseconds, which so
+/// many iterations outweigh.
 const RARE: f64 = 1.0 / 1024.0;
 
 /// Counts the kernel entries of a case, in requests of up to `request`.
@@ -65,7 +67,7 @@ const RARE: f64 = 1.0 / 1024.0;
 /// waking an idle one takes tens of microseconds in a virtual machine.
 ///
 /// # Errors
-/// The case's own failure; that ptrace is refused is in the proof.
+/// The case's own failure. A refusal of ptrace is not one: it is the reason in an unverified proof.
 pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<Proof, Failure> {
     let environment = workers.environment(&planned.case.environment)?;
     if environment.is_guest || environment.unverified.is_some() {
@@ -85,12 +87,15 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
 pub struct Length {
     pub iterations: u64,
     pub time: Duration,
-    /// What the runtime enters by itself meanwhile, in the thread that runs the loop, if the case has one.
+    /// The entries that the case's runtime makes meanwhile in the thread that runs the loop; `None` without a runtime.
     pub runtime: Option<Entries>,
 }
 
-/// Counts the entries of a case that are rare over as many iterations as were timed. ptrace costs nothing where nothing is entered.
-/// Of a snippet only the thread that runs the loop is counted.
+/// Counts the entries of a case that are rare over as many iterations as were timed. ptrace costs nothing while no entry is made.
+/// For a snippet only the thread that runs the loop is counted.
+///
+/// # Errors
+/// As `prove`.
 pub fn prove_over(workers: &Workers, planned: &Planned, length: &Length) -> Result<Proof, Failure> {
     prove_as(workers, planned, |pass| {
         pass.alone = planned.case.language.is_some();
@@ -109,11 +114,16 @@ fn prove_as(
     placement.on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, &count)))
 }
 
+/// Counts entries with the caller's own requests, e.g. those to a guest. `request` runs so many iterations and returns all of their
+/// entries.
+///
+/// # Errors
+/// Those of `request`.
 pub fn prove_by(
     planned: &Planned,
     mut request: impl FnMut(u64) -> Result<Counts, Failure>,
 ) -> Result<Proof, Failure> {
-    // The fewest iterations will do: nothing else runs there that could disturb.
+    // The fewest iterations are enough: nothing else runs in an emulated machine.
     until_as_declared(|| {
         Ok(judge(
             per_iteration(planned, Duration::ZERO, &mut request)?,
@@ -170,7 +180,7 @@ fn count_entries(
     };
     let counted = begun.and_then(|()| count(&mut pass));
     let total = match counted.map_err(|failure| pass.watchdog.reason().unwrap_or(failure)) {
-        // That it takes long to count does not keep it from being timed.
+        // A case that takes too long to count can still be timed.
         Err(failure) if failure.kind == FailureKind::Timeout => {
             return Ok(Proof::none(&failure.message));
         }
@@ -188,6 +198,7 @@ fn count_entries(
 }
 
 fn attach(child: &Child, planned: &Planned, relays: bool) -> Result<EntryCounter, String> {
+    // A relay reads the program's reply and writes one of its own, so the child's pipe is not the program's.
     let reply_pipe = if relays { None } else { child.reply_pipe() };
     if reply_pipe.is_none() && planned.case.language.is_some() {
         return Err("the reply of the program's loop was not found".to_string());
@@ -271,6 +282,7 @@ fn verified(entries: Entries) -> Proof {
     }
 }
 
+/// The proof by entries that an earlier run counted. None unless they are as the case declares: a difference is counted again.
 pub fn from_cache(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
     let is_declared = planned
         .enters
@@ -293,11 +305,15 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
+    /// Watches the process group `group` until dropped.
+    ///
+    /// # Errors
+    /// No thread could be started.
     pub fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> io::Result<Watchdog> {
         let interrupt = interrupt.clone();
         let deadline = Instant::now() + timeout;
         let reason = Arc::new(OnceLock::new());
-        let said = Arc::clone(&reason);
+        let shared = Arc::clone(&reason);
         Ok(Watchdog {
             reason,
             _lookout: Lookout::start(Duration::from_millis(50), move || {
@@ -308,7 +324,7 @@ impl Watchdog {
                 } else {
                     return true;
                 };
-                let _ = said.set(why);
+                let _ = shared.set(why);
                 kill_group(group);
                 false
             })?,

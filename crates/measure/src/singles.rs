@@ -9,11 +9,15 @@ use std::time::Duration;
 const CALLS: u64 = 100_000;
 /// With fewer there is no 99th percentile.
 pub const FEWEST_CALLS: u64 = 1000;
+/// The time for each case, unless the caller has less.
 pub const TIME: Duration = Duration::from_millis(200);
-/// probe.c, MOST_CALLS.
+/// The most calls that a probe accepts (probe.c, MOST_CALLS).
 const MOST_CALLS: u64 = 1_000_000_000;
 
-/// For `time`; where that is too short for the 99th percentile, for as long as that takes, if it takes at most `most`.
+/// Times single calls for `time`; if that is too short for the 99th percentile, for as long as that takes, if it takes at most `most`.
+///
+/// # Errors
+/// A snippet, whose loop cannot read a clock, or the operation's own failure.
 pub fn time_singles(
     workers: &Workers,
     planned: &Planned,
@@ -42,7 +46,7 @@ pub fn time_singles(
     for_calls(workers, planned, FEWEST_CALLS, needed)
 }
 
-/// Times as long as the first calls some take on average.
+/// Later calls may take so many times as long as the first ones on average.
 const SLOWER: f64 = 1.5;
 
 fn for_calls(

@@ -5,11 +5,11 @@ use crate::runner::Workers;
 use model::{Failure, ModeSamples, Planned};
 use std::time::Duration;
 
-/// Unless the caller has less: a few hundred samples, enough to know a share to two percentage
+/// The time for each case, unless the caller has less: a few hundred samples, enough to know a share to two percentage
 /// points.
 pub const TIME: Duration = Duration::from_millis(33);
 
-/// `None` for a snippet, for an operation that uses several threads or processes, enters the kernel
+/// Samples the mode for `time`. `None` for a snippet, for an operation that uses several threads or processes, enters the kernel
 /// by faults, or sleeps, and if the pass failed: if the failure is the operation's own, proof and
 /// measurement fail too.
 pub fn split(workers: &Workers, planned: &Planned, time: Duration) -> Option<ModeSamples> {

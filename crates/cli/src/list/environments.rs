@@ -58,7 +58,7 @@ fn all() -> Result<Vec<Listed>> {
     let names = Environment::names();
     let mut listed = Vec::new();
     for (i, name) in names.iter().enumerate() {
-        progress.at(i as f64 / names.len() as f64, name);
+        progress.advance(i as f64 / names.len() as f64, name);
         let environment = Environment::find(name)?;
         let (status, reason) = readiness_as_built(session.workers(), &environment);
         let started_with = if environment.has_starter() {

@@ -1,11 +1,11 @@
-//! Looks at what the machine is: its clock, what is between it and the hardware, where files are created.
+//! Looks at the machine itself: its clock, the layers between it and the hardware, the file system for test files.
 
 use super::{Finding, is_virtual};
 use itertools::Itertools;
 use model::Host;
 use sys::checks::Checks;
 
-/// Read without entering the kernel.
+/// Clock sources that the vDSO reads without entering the kernel.
 const FAST_CLOCKS: &[&str] = &[
     "tsc",
     "kvm-clock",
@@ -15,14 +15,14 @@ const FAST_CLOCKS: &[&str] = &[
     "tod",
     "riscv_clocksource",
 ];
-/// Read from a slow device, in about a microsecond, or advance in whole ticks.
+/// Clock sources that are read from a slow device, in about a microsecond, or that advance in whole ticks.
 const SLOW_CLOCKS: &[&str] = &["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 /// In nanoseconds: longer than a plain read of a register.
 const SLOW_READING: f64 = 100.0;
 /// In nanoseconds: a larger step lengthens batches.
 const COARSE_STEP: f64 = 1000.0;
 
-/// File systems that measure something other than a disk, and what that is.
+/// File systems whose costs are those of something other than a disk, each with that something.
 const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("tmpfs", "memory: no disk is involved"),
     ("ramfs", "memory: no disk is involved"),
@@ -40,11 +40,12 @@ const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("ecryptfs", "an encrypting layer over another file system"),
 ];
 
-/// The least of each limit that lets every operation run. That on locked memory does not apply to
-/// root.
+/// The least of each limit that lets every operation run.
 const LEAST: &[(&str, u64)] = &[("nofile", 1024), ("nproc", 128), ("sigpending", 64)];
+/// The same for limits that root is exempt from.
 const LEAST_USER: &[(&str, u64)] = &[("memlock", 1 << 20), ("msgqueue", 64 << 10)];
 
+/// A problem if parts of the file system that the tool or its operations need are missing, as in a bare chroot.
 pub fn root(_: &Host, checks: &Checks) -> Option<Finding> {
     if checks.missing.is_empty() {
         return None;
@@ -54,6 +55,7 @@ pub fn root(_: &Host, checks: &Checks) -> Option<Finding> {
     Finding::problem(format!("no {}", checks.missing.join(", ")), advice)
 }
 
+/// Whether the kernel's clock source is fast and fine enough to time batches.
 pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
     let Some(name) = host.clock_source.as_deref() else {
         return Finding::notice("unknown", "Look at the cost of a clock reading instead.");
@@ -72,24 +74,21 @@ pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
     )
 }
 
+/// The measured cost and step of a clock reading, in nanoseconds. None if they were not measured.
 pub fn clock_reading(host: &Host, _: &Checks) -> Option<Finding> {
     let (cost, step) = (host.clock_cost_ns?, host.clock_step_ns?);
-    let found = format!("costs {cost:.0} ns, steps by {step:.0} ns");
+    let cost_and_step = format!("costs {cost:.0} ns, steps by {step:.0} ns");
     if cost > SLOW_READING || step > COARSE_STEP {
         return Finding::notice(
-            found,
+            cost_and_step,
             "Batches are longer to compensate, so fewer fit into the same time.",
         );
     }
-    Finding::good(found)
+    Finding::good(cost_and_step)
 }
 
-/// What costs depend on besides the kernel's release.
+/// The settings besides the kernel's release that change costs, so that two reports can be compared. None if no setting is known.
 pub fn kernel_state(host: &Host, _: &Checks) -> Option<Finding> {
-    let named = |name: &str, value: &Option<String>| {
-        let value = value.as_ref()?;
-        Some(format!("{name} {value}"))
-    };
     let state = [
         named("preemption", &host.preemption),
         host.tick_hz.map(|hz| format!("{hz} ticks a second")),
@@ -104,6 +103,11 @@ pub fn kernel_state(host: &Host, _: &Checks) -> Option<Finding> {
     Finding::good(known.join(", "))
 }
 
+fn named(name: &str, value: &Option<String>) -> Option<String> {
+    Some(format!("{name} {}", value.as_ref()?))
+}
+
+/// Whether a hypervisor handles faults, timers and I/O, which makes them cost more.
 pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     match host.hypervisor.as_deref() {
         None => Finding::notice(
@@ -119,6 +123,7 @@ pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
+/// Whether a container's filter and limits, or a sandbox's own kernel, apply to the measured calls.
 pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
     match host.container.as_deref() {
         None => Finding::good("none detected"),
@@ -133,7 +138,7 @@ pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// Only a notice: mitigations are part of what system calls cost on this machine.
+/// The mitigations of the CPU's vulnerabilities. Never a problem: they are part of the cost of system calls on this machine.
 pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
     fn part(list: &[(&str, &str)], word: &str) -> Option<String> {
         if list.is_empty() {
@@ -154,30 +159,32 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
         .iter()
         .filter_map(|line| line.split_once(": "))
         .partition(|(_, s)| s.starts_with("Vulnerable"));
-    let found = [part(&closed, "mitigated"), part(&open, "vulnerable")]
+    let parts = [part(&closed, "mitigated"), part(&open, "vulnerable")]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>();
     Finding::notice(
-        found.join("; "),
+        parts.join("; "),
         "They are part of the cost of system calls here: compare with machines that have the same ones. \
          `run id --env native,ssbd,spec-ib` measures two of them.",
     )
 }
 
+/// Whether operations on files measure a disk's file system or something else. None if the kind is unknown.
 pub fn file_system(host: &Host, _: &Checks) -> Option<Finding> {
     let kind = host.file_system.as_deref()?;
     match FILE_SYSTEMS.iter().find(|(name, _)| *name == kind) {
         None => Finding::good(kind),
-        Some((_, of)) => {
+        Some((_, measured)) => {
             let advice = format!(
-                "File results measure {of}; set TMPDIR to a directory on the file system to measure."
+                "File results measure {measured}; set TMPDIR to a directory on the file system to measure."
             );
             Finding::notice(kind, advice)
         }
     }
 }
 
+/// The resource limits that are too low for some operations, with their soft values.
 pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
     let for_user = if host.user.as_deref() == Some("root") {
         &[][..]
@@ -216,6 +223,7 @@ fn too_small(host: &Host, limit: &(&str, u64)) -> Option<String> {
     }
 }
 
+/// The observation of a fact that could not be read, which is normal in a virtual machine.
 pub fn unknown(host: &Host) -> &'static str {
     if is_virtual(host) {
         "unknown in this VM"

@@ -1,4 +1,4 @@
-//! Looks at what disturbs results during a run: other load, the hypervisor, the CPU's frequency.
+//! Looks at the sources of noise during a run: other load, the hypervisor, the CPU's frequency.
 
 use super::machine::unknown;
 use super::{Finding, is_virtual};
@@ -8,22 +8,24 @@ use sys::checks::Checks;
 
 /// Running processes per CPU: the thresholds for a notice, and for a problem.
 const LOAD: (f64, f64) = (0.25, 0.75);
+/// Percentages of CPU time: the thresholds for a notice, and for a problem.
 const STEAL: (f64, f64) = (0.5, 5.0);
 
+/// The load average over the last minute, per CPU that is online.
 pub fn load(host: &Host, _: &Checks) -> Option<Finding> {
     let (Some(load), Some(cpus)) = (host.load_1min, host.cpus) else {
         return Finding::notice("unknown", "Make sure that nothing else is running.");
     };
-    let found = format!("{load:.2} over the last minute on {}", counted(cpus, "CPU"));
+    let load_text = format!("{load:.2} over the last minute on {}", counted(cpus, "CPU"));
     graded(
         load / f64::from(cpus),
         LOAD,
-        found,
+        load_text,
         "Wait for the other work to end, or stop it.",
     )
 }
 
-/// During the run if there was one, else since boot. Hardware has none.
+/// The share of CPU time that the hypervisor gave to other guests: during the run if there was one, else since boot. None on hardware.
 pub fn steal(host: &Host, checks: &Checks) -> Option<Finding> {
     let share = host
         .steal_percent
@@ -38,31 +40,30 @@ pub fn steal(host: &Host, checks: &Checks) -> Option<Finding> {
             "The hypervisor may take CPU time without reporting it.",
         ),
         Some((percent, when)) => {
-            let found = format!("{percent:.1}% of CPU time {when}");
+            let stolen = format!("{percent:.1}% of CPU time {when}");
             graded(
                 percent,
                 STEAL,
-                found,
+                stolen,
                 "Other guests take CPU time: measure at another time or on another machine.",
             )
         }
     }
 }
 
-fn graded(value: f64, limits: (f64, f64), found: String, advice: &str) -> Option<Finding> {
+fn graded(value: f64, limits: (f64, f64), observation: String, advice: &str) -> Option<Finding> {
     let (noticed, disturbing) = limits;
 
     if value >= disturbing {
-        Finding::problem(found, advice)
+        Finding::problem(observation, advice)
     } else if value >= noticed {
-        Finding::notice(found, advice)
+        Finding::notice(observation, advice)
     } else {
-        Finding::good(found)
+        Finding::good(observation)
     }
 }
 
-/// When the quota is used up, the whole group is stopped for the rest of the period.
-/// A virtual machine does not see the heat of its host.
+/// How often the CPU slowed down because of heat. None in a virtual machine, which does not see the heat of its host.
 pub fn heat(_: &Host, checks: &Checks) -> Option<Finding> {
     match checks.heat_throttles? {
         0 => Finding::good("no core was slowed down since the machine started"),
@@ -73,24 +74,26 @@ pub fn heat(_: &Host, checks: &Checks) -> Option<Finding> {
     }
 }
 
+/// The control group's CPU quota. When it is used up, the whole group is stopped for the rest of the period.
 pub fn quota(host: &Host, checks: &Checks) -> Option<Finding> {
     let Some(quota) = checks.cpu_quota else {
         return Finding::good("none");
     };
-    let found = format!("{quota:.2} CPUs");
+    let cpus = format!("{quota:.2} CPUs");
     // One worker runs at a time, and the driver waits for it.
     if quota >= f64::from(host.cpus_allowed.unwrap_or(2).min(2)) {
         return Finding::notice(
-            found,
+            cpus,
             "Enough for one worker and the driver, unless others share the control group.",
         );
     }
     Finding::problem(
-        found,
+        cpus,
         "The control group is throttled whenever it has used its share: lift the quota for the run.",
     )
 }
 
+/// How many CPUs the process may use: the worker and the driver need one each.
 pub fn processors(host: &Host, _: &Checks) -> Option<Finding> {
     match (host.cpus_allowed.or(host.cpus), host.cpus) {
         (None, _) => Finding::notice(
@@ -98,13 +101,13 @@ pub fn processors(host: &Host, _: &Checks) -> Option<Finding> {
             "Two are needed to keep the driver off the measured CPU.",
         ),
         (Some(1), Some(online)) => {
-            let found = if online > 1 {
+            let permitted = if online > 1 {
                 format!("1 of {online} permitted")
             } else {
                 "1".to_string()
             };
             Finding::problem(
-                found,
+                permitted,
                 "The driver and everything else share the measured CPU: permit a second one.",
             )
         }
@@ -115,7 +118,7 @@ pub fn processors(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// A virtual machine may run on shared cores without knowing.
+/// Whether the measured CPU shares its core with another hardware thread; a virtual machine may do so without knowing.
 pub fn smt(host: &Host, _: &Checks) -> Option<Finding> {
     match host.smt {
         Some(true) => {
@@ -131,17 +134,8 @@ pub fn smt(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// One finding if nothing is known; governor and turbo then report nothing.
+/// The CPU's frequency in MHz. If nothing is known about it, this one finding stands for governor and turbo too.
 pub fn frequency(host: &Host, checks: &Checks) -> Option<Finding> {
-    let nominal = || {
-        if is_virtual(host) {
-            checks
-                .nominal_mhz
-                .map(|mhz| format!(" (nominal {mhz:.0} MHz)"))
-        } else {
-            None
-        }
-    };
     match host.frequency_mhz {
         Some(mhz) => Finding::good(format!("{mhz:.0} MHz just now")),
         None => {
@@ -150,13 +144,13 @@ pub fn frequency(host: &Host, checks: &Checks) -> Option<Finding> {
             } else {
                 ", governor and turbo too"
             };
-            let found = format!(
-                "{}{}{governed}",
-                unknown(host),
-                nominal().unwrap_or_default()
-            );
+            // On hardware the nominal frequency would suggest a value that the CPU may never have had.
+            let nominal = checks
+                .nominal_mhz
+                .filter(|_| is_virtual(host))
+                .map(|mhz| format!(" (nominal {mhz:.0} MHz)"));
             Finding::notice(
-                found,
+                format!("{}{}{governed}", unknown(host), nominal.unwrap_or_default()),
                 "Ratios within a run are more reliable than times across runs.",
             )
         }
@@ -167,10 +161,12 @@ fn knows_control(host: &Host) -> bool {
     host.governor.is_some() || host.turbo.is_some()
 }
 
+/// Whether `frequency` already said that nothing is known, so that governor and turbo need not repeat it.
 fn said_unknown(host: &Host) -> bool {
     host.frequency_mhz.is_none() && !knows_control(host)
 }
 
+/// Whether the frequency follows the load. None if `frequency` stands for it.
 pub fn governor(host: &Host, _: &Checks) -> Option<Finding> {
     match host.governor.as_deref() {
         _ if said_unknown(host) => None,
@@ -186,6 +182,7 @@ pub fn governor(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
+/// Whether the frequency rises with free power and falls with heat. None if `frequency` stands for it.
 pub fn turbo(host: &Host, _: &Checks) -> Option<Finding> {
     match host.turbo {
         _ if said_unknown(host) => None,
@@ -201,6 +198,7 @@ pub fn turbo(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
+/// Whether the scheduler shares the CPU by session, which `nice` cannot change. None if the kernel has no autogroups.
 pub fn autogroup(host: &Host, _: &Checks) -> Option<Finding> {
     match host.autogroup {
         Some(true) => {

@@ -1,4 +1,4 @@
-//! What to do about each tax, and how much the absence of taxes means.
+//! Advice for each tax, and how much it means if none was seen.
 
 use super::{Finding, State};
 use model::tax::kind;
@@ -69,6 +69,7 @@ const ADVICE: &[(&str, State, &str)] = &[
     ),
 ];
 
+/// The finding for one tax. A kind that `ADVICE` does not know is a notice, so that a newer check is not lost.
 pub fn finding(tax: &Tax) -> Finding {
     let (state, advice) = ADVICE.iter().find(|(kind, _, _)| *kind == tax.kind).map_or(
         (State::Notice, "It may slow down every system call."),
@@ -77,11 +78,12 @@ pub fn finding(tax: &Tax) -> Finding {
     Finding {
         subject: tax.kind.clone(),
         state,
-        found: tax.detail.clone(),
+        observation: tax.detail.clone(),
         advice: advice.to_string(),
     }
 }
 
+/// A finding if no tax was seen: good only if this user could have seen all of them.
 pub fn none(host: &Host, checks: &Checks) -> Option<Finding> {
     // Root in a container sees only that container's processes.
     let root = host.user.as_deref() == Some("root") && host.container.is_none();

@@ -13,11 +13,15 @@ pub struct Shape {
     pub cold: bool,
 }
 
-/// For slots that displace caches before each call.
+/// The most calls per batch, and batches per slot, of a slot that displaces caches before each call.
 const COLD_CALLS: u64 = 8;
 const COLD_BATCHES: u32 = 16;
 
-/// Two passes; the second starts from the result of the first, with warm caches.
+/// The batch size and the number of batches for a worker. Two passes: the second starts from the result of the first, with warm
+/// caches. `limit` is the most iterations that one batch may have.
+///
+/// # Errors
+/// The worker's own failure in a trial batch.
 pub fn calibrate(
     worker: &mut dyn Worker,
     limit: Option<u64>,
@@ -38,6 +42,7 @@ pub fn calibrate(
 
 fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
     let batches = slots.time.as_nanos() as f64 / batch_ns.max(1.0);
+    // A single iteration that fills a batch is not slowed noticeably by cold caches, and discarding one would cost a whole slot.
     let long = n == 1 && batch_ns >= target.as_nanos() as f64;
     Shape {
         n,
@@ -82,6 +87,7 @@ fn grow(
             let n_fitted = fitted.clamp(1, most);
             return Ok((n_fitted, ns * n_fitted as f64 / n as f64));
         }
+        // A first batch of a few nanoseconds is mostly clock step: trusting it would overshoot by thousands of times.
         let factor = (target / ns).clamp(1.5, 100.0);
         n = ((n as f64 * factor).ceil() as u64).min(most);
     }
@@ -132,8 +138,8 @@ mod tests {
             (1e9, None, 1, 1),
             (1e5, Some(1), 1, 16),
         ] {
-            let found = cold_shape(ns, limit, Slots::SHORT.cold);
-            assert_eq!(found, shape(n, k, false), "{ns}");
+            let actual = cold_shape(ns, limit, Slots::SHORT.cold);
+            assert_eq!(actual, shape(n, k, false), "{ns}");
         }
     }
 

@@ -21,6 +21,7 @@ pub struct Lane {
 }
 
 impl Lane {
+    /// A lane without a worker; whether its batches may switch processes is known from the plan.
     pub fn new(planned: Planned) -> Lane {
         let Traits {
             switches, history, ..
@@ -42,32 +43,36 @@ impl Lane {
         }
     }
 
+    /// Whether the case has not failed yet.
     pub fn active(&self) -> bool {
         self.failure.is_none()
     }
 
-    /// Precise ones leave the later blocks of each launch to the others: launches tell how far a cost scatters. Baselines take all, even if
-    /// they were asked for.
+    /// Precise lanes leave the later blocks of each launch to the others: launches show how far a cost scatters. Baselines take all blocks, even if
+    /// they were asked for, because every other case is compared with them.
     pub fn takes_block(&self, of_launch: u32) -> bool {
         let takes_all = self.planned.role == Role::Baseline || self.planned.case.is_in_panel();
         self.active() && (of_launch == 0 || !self.precise || takes_all)
     }
 
+    /// The samples so far, in nanoseconds per batch.
     pub fn measurement(&self) -> &Measurement {
         &self.measurement
     }
 
+    /// Whether more samples would not help: the interval is narrow enough, or the case has failed.
     pub fn precise(&self) -> bool {
         self.precise || self.failure.is_some()
     }
 
+    /// Replaces the worker with a fresh one, whose environment block is `padding` bytes longer. A failure ends the lane.
     pub fn launch(&mut self, launcher: &mut dyn Launcher, padding: usize) {
         self.worker = None;
         match launcher.launch(&self.planned.case, padding) {
             Ok(worker) => {
                 self.facts = worker.facts().clone();
                 self.measurement.clock_step_ns = self.facts.number("clock_step_ns");
-                // File systems in memory have no free lists to search.
+                // File systems in memory have no free lists to search, so earlier files do not make later ones cost more.
                 self.measurement.history &= self.facts.get("storage") != Some("memory");
                 self.worker = Some(worker);
             }
@@ -75,14 +80,17 @@ impl Lane {
         }
     }
 
+    /// Whether the worker took longer than `most` to start, so that a launch keeps it.
     pub fn keeps_worker(&self, most: Duration) -> bool {
         self.worker.is_some() && self.launched.1 > most
     }
 
+    /// Ends the worker, and keeps the samples.
     pub fn rest(&mut self) {
         self.worker = None;
     }
 
+    /// Chooses the batch size, once per run: blocks of different launches must have batches of one size. A failure ends the lane.
     pub fn calibrate(&mut self, slots: Slots) {
         let (None, Some(worker)) = (self.shape, &mut self.worker) else {
             return;
@@ -96,8 +104,8 @@ impl Lane {
         }
     }
 
-    /// Blocks of one index are measured together in all lanes: those in which this lane rested
-    /// exist and are empty.
+    /// Begins the block `index`. Blocks of one index are measured together in all lanes, so those in which this lane
+    /// rested exist and are empty.
     pub fn begin_block(&mut self, launch: u32, index: usize) {
         self.measurement.blocks.resize(
             index + 1,
@@ -108,6 +116,7 @@ impl Lane {
         );
     }
 
+    /// Measures one slot and adds its batches to the current block. A failure ends the lane.
     pub fn slot(&mut self) {
         let (Some(shape), Some(worker)) = (self.shape, &mut self.worker) else {
             return;
@@ -159,11 +168,13 @@ impl Lane {
         }
     }
 
+    /// Decides whether the lane is precise: half the interval's width is at most `precision_percent` of the median.
     pub fn look(&mut self, calm: &Calm, precision_percent: f64) {
         let half_width = self.estimate(calm).and_then(|e| e.half_width_percent());
         self.precise = half_width.is_some_and(|percent| percent <= precision_percent);
     }
 
+    /// Whether the undisturbed rounds have too few blocks for an interval.
     pub fn wants_blocks(&self, calm: &Calm) -> bool {
         self.failure.is_none() && self.estimate(calm).is_none_or(|e| e.interval.is_none())
     }
@@ -183,6 +194,7 @@ impl Lane {
         }
     }
 
+    /// The lane's result so far: its failure if there is one, else a copy of its samples.
     pub fn measured(&self) -> Measured {
         let outcome = match &self.failure {
             Some(failure) => Outcome::Failed(failure.clone()),
@@ -206,7 +218,7 @@ const ON_ONE_CPU: f64 = 0.8;
 /// The same if they may use several, which are idle while one hands over to another.
 const ON_SEVERAL: f64 = 0.4;
 
-/// Whether a batch waited for a CPU that something else had.
+/// Whether a batch waited for a CPU that another process had.
 fn waited(cpu_ns: u64, wall_ns: u64, pinned: bool) -> bool {
     (cpu_ns as f64) < if pinned { ON_ONE_CPU } else { ON_SEVERAL } * wall_ns as f64
 }

@@ -1,4 +1,4 @@
-//! How often and in which order things run; METHOD.md has the evidence. It starts no process and
+//! Decides how often and in which order cases run; METHOD.md has the evidence. It starts no process and
 //! reads no clock itself: workers come from a [`Launcher`] and time from a [`Clock`], so that tests
 //! can script both.
 
@@ -17,23 +17,32 @@ pub trait Launcher {
 }
 
 pub trait Worker {
+    /// Runs `k` batches of `n` iterations each.
+    ///
+    /// # Errors
+    /// The probe's own failure, its end, or its timeout.
     fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure>;
 
+    /// The worker's facts about itself, e.g. what a clock reading costs.
     fn facts(&self) -> &Facts;
 
+    /// Whether all threads of the worker share one CPU.
     fn is_pinned(&self) -> bool {
         false
     }
 }
 
 pub trait Clock {
+    /// The time since some fixed moment.
     fn now(&self) -> Duration;
 }
 
 pub trait Observer {
     /// `share` from 0 to 1 of the budget, and what is being done.
     fn progress(&mut self, share: f64, doing: &str);
+    /// Called after each look with all results so far.
     fn results(&mut self, measured: &[Measured]);
+    /// Whether the user asked for the run to end.
     fn interrupted(&self) -> bool;
 }
 

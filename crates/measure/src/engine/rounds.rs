@@ -13,6 +13,8 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
 
+/// Measures all cases together and returns one result per case, in their order. A case that fails is a result too, and the others
+/// go on. It ends when the budget is used up, when every interval is narrow enough, or when the observer is interrupted.
 pub fn measure(
     cases: &[Planned],
     launcher: &mut dyn Launcher,
@@ -145,6 +147,7 @@ impl Rounds<'_> {
                 lane.rest();
                 continue;
             }
+            // Drawn even for a worker that is kept, so that a slow start does not change the layout of the others.
             let padding = self.random.random_range(0..PADDING);
             if lane.keeps_worker(part.max(SLOW_START)) {
                 continue;
@@ -175,6 +178,7 @@ impl Rounds<'_> {
         }
         self.blocks += 1;
         loop {
+            // A fixed order would give each case the same predecessor, and with it the same cold caches.
             order.shuffle(&mut self.random);
             for i in &order {
                 if self.observer.interrupted() {
@@ -276,7 +280,7 @@ mod tests {
         measured.outcome.measurement().unwrap()
     }
 
-    /// What was measured, and how many looks it took.
+    /// The results of a scripted run, and how many looks it took.
     fn measured(
         cases: &[Planned],
         milliseconds: u64,

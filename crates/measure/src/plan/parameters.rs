@@ -65,10 +65,9 @@ enum Step {
 }
 
 fn range(item: &str, from: &str, rest: &str) -> Result<Vec<u64>> {
-    // One message, not a chain: the command line shows only the outermost error of a chain.
-    let bad = |error: anyhow::Error| anyhow!("range '{item}': {error:#}");
-    let (to, step) = split_step(rest).map_err(bad)?;
-    let (from, to) = (parse_size(from).map_err(bad)?, parse_size(to).map_err(bad)?);
+    let (from, to, step) = parse_range(from, rest)
+        // One message, not a chain: the command line shows only the outermost error of a chain.
+        .map_err(|error| anyhow!("range '{item}': {error:#}"))?;
     if from > to {
         bail!("range '{item}' is empty: its end is below its start");
     }
@@ -82,6 +81,11 @@ fn range(item: &str, from: &str, rest: &str) -> Result<Vec<u64>> {
         Some(step) => stepped(item, from, to, step),
         None => whole(item, from, to),
     }
+}
+
+fn parse_range(from: &str, rest: &str) -> Result<(u64, u64, Option<Step>)> {
+    let (to, step) = split_step(rest)?;
+    Ok((parse_size(from)?, parse_size(to)?, step))
 }
 
 fn split_step(rest: &str) -> Result<(&str, Option<Step>)> {
@@ -210,13 +214,16 @@ mod tests {
                 "has more than 200 values: take larger steps",
             ),
         ] {
-            let said = mistake(&format!("n={text}"));
-            assert!(said.contains(text) && said.ends_with(expected), "{said}");
+            let message = mistake(&format!("n={text}"));
+            assert!(
+                message.contains(text) && message.ends_with(expected),
+                "{message}"
+            );
         }
-        let said = mistake("n=a..8");
+        let message = mistake("n=a..8");
         assert!(
-            said.starts_with("range 'a..8': 'a' is not a whole number"),
-            "{said}"
+            message.starts_with("range 'a..8': 'a' is not a whole number"),
+            "{message}"
         );
     }
 

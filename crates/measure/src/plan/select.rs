@@ -10,7 +10,7 @@ use model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What every run also measures, in each environment: the loop itself, an empty call, a system call (the unit of
+/// Operations that every run measures too, in each environment: the loop itself, an empty call, a system call (the unit of
 /// costs besides nanoseconds), and user-mode work that no kernel affects.
 pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
 
@@ -22,7 +22,7 @@ pub struct Choices<'a> {
     pub scope: EnvironmentScope,
 }
 
-/// To which cases environments apply; the others are measured once.
+/// The cases that environments apply to; the others are measured once.
 #[derive(Clone, Copy, Default)]
 pub enum EnvironmentScope {
     #[default]
@@ -36,7 +36,7 @@ impl EnvironmentScope {
         match self {
             EnvironmentScope::Built => language
                 .and_then(|name| Language::find(name).ok())
-                .is_none_or(|own| own.environments),
+                .is_none_or(|language| language.environments),
             EnvironmentScope::Operations => language.is_none(),
             EnvironmentScope::Everything => true,
         }
@@ -60,7 +60,8 @@ pub(super) fn check_count(counts: impl Iterator<Item = u128>) -> Result<()> {
     bail!("these are {number} cases, more than {MOST_CASES}: give fewer values");
 }
 
-pub(super) fn count(subject: &Subject, choices: &Choices) -> u128 {
+/// How many cases a subject makes. In 128 bits, since a few long lists of values multiply beyond what memory could hold.
+pub(super) fn case_count(subject: &Subject, choices: &Choices) -> u128 {
     let language = match subject {
         Subject::Snippet(case) => case.language.as_deref(),
         Subject::Operation(_) => None,
@@ -80,6 +81,9 @@ pub(super) fn count(subject: &Subject, choices: &Choices) -> u128 {
 
 /// One case for each combination of parameters and environments; then the baselines that are not
 /// among them, and the empty loop of every language.
+///
+/// # Errors
+/// A parameter that no subject has, or too many cases.
 pub fn select(
     catalogue: &[Operation],
     subjects: &[Subject],
@@ -90,7 +94,7 @@ pub fn select(
             bail!("--param {}: {}", setting.name, known_parameters(subjects));
         }
     }
-    check_count(subjects.iter().map(|subject| count(subject, choices)))?;
+    check_count(subjects.iter().map(|subject| case_count(subject, choices)))?;
     let mut planned: Vec<Planned> = subjects
         .iter()
         .flat_map(|subject| cases(subject, choices))
@@ -243,7 +247,8 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Option<&'a Operation> {
     catalogue.iter().find(|operation| operation.id == id)
 }
 
-/// Where instructions are counted, only the empty loop says what to subtract: the other baselines and the panel are measures of time.
+/// Whether an environment measures time. If it counts instructions, only the empty loop is of use, as the part to subtract: the other
+/// baselines and the panel are measures of time.
 fn keeps_time(environment: &str) -> bool {
     !Environment::find(environment).is_ok_and(|place| place.unit == Unit::Instructions)
 }
@@ -287,8 +292,11 @@ fn add(planned: &mut Vec<Planned>, baseline: Planned) {
     }
 }
 
-/// Adds to each case that was asked for one per size, in bytes, whose calls are timed one by one
-/// after as much memory was displaced, and the empty loops to subtract.
+/// Adds to each case that was asked for one per size, in bytes: its calls are timed one by one
+/// after as much memory was displaced. The empty loops to subtract are added too.
+///
+/// # Errors
+/// A snippet among the cases, or too many cases.
 pub fn add_cold_cases(
     catalogue: &[Operation],
     planned: Vec<Planned>,
@@ -402,7 +410,7 @@ mod tests {
         assert!(select(&all, &subjects, &choices(&["depth=1".parse().unwrap()])).is_err());
     }
 
-    /// 200 values of each of `parameters`, which memory does not hold the combinations of.
+    /// An operation with so many `parameters`, and 200 values of each: more combinations than memory holds.
     fn wide(parameters: usize) -> (Operation, Vec<Setting>) {
         let names: Vec<String> = (0..parameters).map(|i| format!("p{i}")).collect();
         let operation = operation(
@@ -438,7 +446,9 @@ mod tests {
             ..Choices::default()
         };
         assert_eq!(
-            subjects.each_ref().map(|subject| count(subject, &choices)),
+            subjects
+                .each_ref()
+                .map(|subject| case_count(subject, &choices)),
             [200 * 2, 2, 1]
         );
     }
@@ -451,24 +461,27 @@ mod tests {
             Subject::Snippet(Case::snippet("perl", "1")),
         ];
         let environments = ["native".to_string(), "/b".to_string()];
-        let selected = |scope, role| {
+        let [operations, built, everything] = [
+            EnvironmentScope::Operations,
+            EnvironmentScope::Built,
+            EnvironmentScope::Everything,
+        ]
+        .map(|scope| {
             let choices = Choices {
                 environments: &environments,
                 scope,
                 ..Choices::default()
             };
-            named(&select(&all, &subjects, &choices).unwrap(), role)
-        };
-        for scope in [EnvironmentScope::Operations, EnvironmentScope::Built] {
+            select(&all, &subjects, &choices).unwrap()
+        });
+        for planned in [&operations, &built] {
             assert_eq!(
-                selected(scope, Role::Asked),
+                named(planned, Role::Asked),
                 ["file.lstat native", "file.lstat /b", "perl:1 native"]
             );
         }
-        let everything = selected(EnvironmentScope::Everything, Role::Asked);
-        assert_eq!(everything.last().unwrap(), "perl:1 /b");
-        let baselines = selected(EnvironmentScope::Built, Role::Baseline);
-        assert_eq!(baselines.len(), 2 * BASELINES.len() + 1);
+        assert_eq!(named(&everything, Role::Asked).last().unwrap(), "perl:1 /b");
+        assert_eq!(named(&built, Role::Baseline).len(), 2 * BASELINES.len() + 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is measured: operations by pattern, or snippets.
+//! The subjects of a run: operations by pattern, or snippets.
 
 use crate::runner::Language;
 use anyhow::{Context, Result, bail};
@@ -24,6 +24,7 @@ pub struct Code {
 }
 
 impl Code {
+    /// Refuses code from a file that someone else can change, unless `trust_files` is set.
     pub fn may_run(&self, trust_files: bool) -> Result<()> {
         may_run(self.untrusted.as_ref(), trust_files)
     }
@@ -61,7 +62,10 @@ pub struct Surroundings<'a> {
     pub trust_files: bool,
 }
 
-/// In the order of `words`; all operations if there are none.
+/// The subjects in the order of `words`; all operations if there are none.
+///
+/// # Errors
+/// A pattern that matches no operation, a snippet that cannot be read or must not run, or two rows of one name.
 pub fn subjects<'a>(
     catalogue: &'a [Operation],
     words: &[String],
@@ -76,15 +80,12 @@ pub fn subjects<'a>(
             chosen.push(Subject::Snippet(snippet(word, surroundings)?));
             continue;
         }
-        let known = |o: &&Operation| {
-            chosen
-                .iter()
-                .any(|s| matches!(s, Subject::Operation(c) if c.id == o.id))
-        };
-        let new = named(catalogue, std::slice::from_ref(word))?
-            .into_iter()
-            .filter(|o| !known(o));
-        chosen.extend(new.map(Subject::Operation).collect::<Vec<_>>());
+        for operation in named(catalogue, std::slice::from_ref(word))? {
+            // Patterns overlap: `file.* file.stat` names one operation twice.
+            if !is_chosen(&chosen, operation) {
+                chosen.push(Subject::Operation(operation));
+            }
+        }
     }
     if chosen.is_empty() {
         bail!("nothing to measure");
@@ -93,24 +94,31 @@ pub fn subjects<'a>(
     Ok(chosen)
 }
 
+fn is_chosen(chosen: &[Subject], operation: &Operation) -> bool {
+    chosen
+        .iter()
+        .any(|subject| matches!(subject, Subject::Operation(known) if known.id == operation.id))
+}
+
 /// `LANG:CODE`, or `NAME=LANG:CODE`.
 fn snippet(word: &str, surroundings: &Surroundings) -> Result<Case> {
     let (name, text) = name_and_code(word)?;
     let code: Code = text.parse()?;
     code.may_run(surroundings.trust_files)?;
-    let texts = |codes: &[Code]| {
-        codes
-            .iter()
-            .filter(|own| own.language == code.language)
-            .map(|own| format!("{}\n", own.text))
-            .collect()
-    };
     Ok(Case {
         name: name.map(str::to_string),
-        prelude: texts(surroundings.preludes),
-        setup: texts(surroundings.setups),
+        prelude: texts(surroundings.preludes, &code.language),
+        setup: texts(surroundings.setups, &code.language),
         ..Case::snippet(&code.language, &code.text)
     })
+}
+
+fn texts(codes: &[Code], language: &str) -> String {
+    codes
+        .iter()
+        .filter(|code| code.language == language)
+        .map(|code| format!("{}\n", code.text))
+        .collect()
 }
 
 /// A `=` behind the language is part of the code.
@@ -135,7 +143,7 @@ fn name_and_code(word: &str) -> Result<(Option<&str>, &str)> {
     Ok((Some(name), &word[name.len() + 1..]))
 }
 
-/// Rows, ratios and comparisons go by it.
+/// Refuses a name that another row has: rows, ratios and comparisons go by it.
 fn check_names(chosen: &[Subject]) -> Result<()> {
     let labels: Vec<(&str, bool)> = chosen
         .iter()

@@ -1,4 +1,4 @@
-//! Entries of one iteration from those of requests with different n. Pure.
+//! The entries of one iteration, computed from requests with different n. Pure.
 
 use super::Length;
 use crate::runner::has_runtime;
@@ -7,7 +7,7 @@ use model::{Count, Entries, Failure, Planned};
 use std::time::{Duration, Instant};
 use sys::ptrace::Counts;
 
-/// Of the additional iterations in the larger request: powers of two, so that fractions such as
+/// Bounds of the additional iterations in the larger request: powers of two, so that fractions such as
 /// 1/4096 are exact.
 const LEAST: u64 = 8;
 const MOST: u64 = 1 << 16;
@@ -17,13 +17,16 @@ const BACKGROUND: i64 = 3;
 const PAIRS: usize = 6;
 /// The larger request has fewer than `LEAST` iterations more where these would take longer.
 const LONG: Duration = Duration::from_millis(200);
-/// Requests of `over_all` have one part in so many of the largest power of two that is one part in so many of all iterations.
+/// `over_all` takes the largest power of two up to the iterations divided by this, and makes requests of that divided by this again.
 const PARTS: u64 = 8;
 /// How much more often than in the empty loop a runtime may interrupt another one.
 const MOST_OF_USUAL: f64 = 4.0;
 
 /// The first difference that is seen twice in a row, else the median of all. Requests grow to about
 /// `long`.
+///
+/// # Errors
+/// Those of `request`.
 pub fn per_iteration(
     planned: &Planned,
     long: Duration,
@@ -39,7 +42,7 @@ pub fn per_iteration(
             break;
         }
     }
-    // Calls that are fewer are not the case's own.
+    // Fewer calls than this are a runtime's, not the case's.
     let fewest = if has_runtime(&planned.case) {
         BACKGROUND.min(more.cast_signed())
     } else {
@@ -53,22 +56,28 @@ pub fn per_iteration(
         .collect())
 }
 
-/// The smaller and the larger request.
+/// The results of a smaller request and of one with `more` iterations more.
+///
+/// # Errors
+/// Those of `request`.
 pub fn pair<T>(
     more: u64,
     request: &mut impl FnMut(u64) -> Result<T, Failure>,
 ) -> Result<[T; 2], Failure> {
     let few = request(base(more))?;
-    // What happens every 64th time, say, must stand at the same place in its period for both.
+    // A call made every 64th time, say, must stand at the same place in its period in both requests.
     if more > base(more) {
         request(more - base(more))?;
     }
     Ok([few, request(base(more) + more)?])
 }
 
-/// Of a case whose entries, if it makes any, are too rare for `per_iteration`: those of a buffer that is refilled once in a while,
-/// of a lock that sleeps, of a clock that leaves the vDSO. Counted over so many iterations, a few more so that a period that is a
-/// power of two fits a whole number of times, or as many as are made in the time; and over how many.
+/// Entries that are too rare for `per_iteration`: those of a buffer that is refilled once in a while, of a lock that sleeps, of a
+/// clock that leaves the vDSO. Counted over `length.iterations`, a few more so that a period that is a power of two fits a whole
+/// number of times, or over as many as are made in `length.time`. Returns the entries per iteration and the number of iterations.
+///
+/// # Errors
+/// Those of `request`.
 pub fn over_all(
     planned: &Planned,
     length: &Length,
@@ -90,27 +99,27 @@ pub fn over_all(
     let all = length.iterations.next_multiple_of(whole);
     while done == 0 || (done < all && began.elapsed() < length.time) {
         for (name, count) in request(&many)? {
-            let own = count.saturating_sub(beside.get(&name).copied().unwrap_or(0));
+            let extra = count.saturating_sub(beside.get(&name).copied().unwrap_or(0));
             seen.entry(name)
                 .or_default()
-                .extend((own > 0).then_some(own));
+                .extend((extra > 0).then_some(extra));
         }
         done += part;
     }
-    let own = seen.iter().filter(|(name, each)| {
+    let from_loop = seen.iter().filter(|(name, each)| {
         length
             .runtime
             .as_ref()
-            .is_none_or(|usual| is_own(each, done / part, usual.get(name)))
+            .is_none_or(|usual| is_from_loop(each, done / part, usual.get(name)))
     });
     let shares =
-        own.map(|(name, each)| (name.clone(), each.iter().sum::<u64>() as f64 / done as f64));
+        from_loop.map(|(name, each)| (name.clone(), each.iter().sum::<u64>() as f64 / done as f64));
     Ok((shares.collect(), done))
 }
 
-/// Whether the loop makes these calls, so many in each of those requests in which there are any. A runtime also interrupts the
-/// thread of the empty loop, as often, and makes many calls at once when it compiles.
-fn is_own(each: &[u64], requests: u64, usual: f64) -> bool {
+/// Whether the loop makes these calls: `each` has the number in each request that had any. A runtime interrupts the thread of the
+/// empty loop as often, and makes many calls at once when it compiles.
+fn is_from_loop(each: &[u64], requests: u64, usual: f64) -> bool {
     let sum: u64 = each.iter().sum();
     let is_often = sum as f64 > MOST_OF_USUAL * (usual + 1.0);
     is_often && each.len() as u64 * 2 > sum.min(requests)
@@ -120,9 +129,12 @@ fn power_of_two(most: u64) -> u64 {
     1 << most.max(1).ilog2()
 }
 
-/// How many iterations more the larger request has: the largest power of two that fits time and
+/// How many iterations more the larger request has: the largest power of two that fits `long` and the case's
 /// limit, but not fewer than the finest period. The first request also resolves what is resolved
 /// lazily.
+///
+/// # Errors
+/// Those of `request`.
 pub fn step<T>(
     planned: &Planned,
     long: Duration,
@@ -132,28 +144,31 @@ pub fn step<T>(
     let began = Instant::now();
     request(1)?;
     let one = began.elapsed();
-    let fits = |more: u64| more <= MOST && base(more) + more <= limit;
     let mut more = (0..=LEAST.ilog2())
         .map(|shift| LEAST >> shift)
-        .find(|more| fits(*more) && one.saturating_mul(*more as u32) <= LONG)
+        .find(|more| fits(*more, limit) && one.saturating_mul(*more as u32) <= LONG)
         .unwrap_or(1);
     loop {
         let started = Instant::now();
         request(base(more) + more)?;
-        if !fits(more * 4) || (more >= least && started.elapsed() * 4 > long) {
+        if !fits(more * 4, limit) || (more >= least && started.elapsed() * 4 > long) {
             return Ok(more);
         }
         more *= 4;
     }
 }
 
-/// Of the smaller request: as many digits as the larger, because a language that reads its input
+fn fits(more: u64, limit: u64) -> bool {
+    more <= MOST && base(more) + more <= limit
+}
+
+/// The iterations of the smaller request: as many digits as the larger, because a language that reads its input
 /// byte by byte makes a system call for each digit.
 fn base(more: u64) -> u64 {
     10u64.pow(more.ilog10())
 }
 
-/// In which every declared fraction occurs at least once: 4096 for x1/4096.
+/// The fewest iterations in which every declared fraction occurs at least once: 4096 for x1/4096.
 fn finest(planned: &Planned) -> u64 {
     planned
         .enters
@@ -169,30 +184,36 @@ fn finest(planned: &Planned) -> u64 {
 }
 
 fn difference(many: &Counts, few: &Counts) -> IndexMap<String, i64> {
-    fn count(counts: &Counts, name: &str) -> i64 {
+    fn signed_count(counts: &Counts, name: &str) -> i64 {
         counts.get(name).map_or(0, |n| n.cast_signed())
     }
 
     many.keys()
         .chain(few.keys())
-        .map(|name| (name.clone(), count(many, name) - count(few, name)))
+        .map(|name| {
+            (
+                name.clone(),
+                signed_count(many, name) - signed_count(few, name),
+            )
+        })
         .filter(|(_, n)| *n != 0)
         .collect()
 }
 
 fn medians(seen: &[IndexMap<String, i64>]) -> IndexMap<String, i64> {
     let names = seen.iter().flat_map(|counts| counts.keys());
-    let median = |name: &String| {
-        let mut counts: Vec<i64> = seen
-            .iter()
-            .map(|c| c.get(name).copied().unwrap_or(0))
-            .collect();
-        counts.sort_unstable();
-        counts[counts.len() / 2]
-    };
     names
-        .map(|name| (name.clone(), median(name).max(0)))
+        .map(|name| (name.clone(), median_count(seen, name).max(0)))
         .collect()
+}
+
+fn median_count(seen: &[IndexMap<String, i64>], name: &str) -> i64 {
+    let mut counts: Vec<i64> = seen
+        .iter()
+        .map(|counts| counts.get(name).copied().unwrap_or(0))
+        .collect();
+    counts.sort_unstable();
+    counts[counts.len() / 2]
 }
 
 #[cfg(test)]
@@ -200,7 +221,7 @@ mod tests {
     use super::*;
     use model::{Case, Role};
 
-    /// What a process that reads, makes calls, and writes counts, without those that it does not make.
+    /// The counts of a process that reads a request, calls getppid so often, and writes a reply.
     fn counts(getppid: u64) -> Counts {
         let counts = [("read", 1), ("getppid", getppid), ("write", 1)];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
@@ -277,7 +298,7 @@ mod tests {
             (&[1; 30], 15.0, false, "as often as the empty loop"),
             (&[2; 64], 15.0, true, "far more often"),
         ] {
-            assert_eq!(is_own(each, 64, usual), expected, "{what}");
+            assert_eq!(is_from_loop(each, 64, usual), expected, "{what}");
         }
     }
 

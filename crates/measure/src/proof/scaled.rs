@@ -1,32 +1,43 @@
-//! Entries of an iteration that makes too many to count, from those of the same case at smaller values of a parameter. Pure.
+//! The entries of an iteration that makes too many to count, extrapolated from the same case at smaller values of a parameter. Pure.
 
 use model::Entries;
+use std::collections::BTreeSet;
 
 /// Two values make a line, and a third confirms it.
 const FEWEST: usize = 3;
 const EXACT: f64 = 1e-9;
 
-/// Those at `value`, if all that were counted are on one line over the parameter, call by call.
+/// The entries at `value` of the parameter. `None` unless, for each call, all counts at smaller values are on one line.
 pub fn on_line(counted: &[(u64, &Entries)], value: u64) -> Option<Entries> {
     let (first, last) = (counted.first()?, counted.last()?);
     if counted.len() < FEWEST || first.0 == last.0 {
         return None;
     }
-    let at = |name: &str, value: u64| {
-        let slope = (last.1.get(name) - first.1.get(name)) / (last.0 as f64 - first.0 as f64);
-        first.1.get(name) + slope * (value as f64 - first.0 as f64)
-    };
-    let names = || counted.iter().flat_map(|(_, entries)| entries.names());
-    let found = names().map(|name| (name.to_string(), at(name, value)));
-    if !names().all(|name| {
+    let names: BTreeSet<&str> = counted
+        .iter()
+        .flat_map(|(_, entries)| entries.names())
+        .collect();
+    let is_line = names.iter().all(|name| {
         counted.iter().all(|(value, entries)| {
             let count = entries.get(name);
-            (count - at(name, *value)).abs() <= EXACT * count.max(1.0)
+            (count - count_on_line(first, last, name, *value)).abs() <= EXACT * count.max(1.0)
         })
-    }) {
+    });
+    if !is_line {
         return None;
     }
-    Some(found.collect())
+    Some(
+        names
+            .into_iter()
+            .map(|name| (name.to_string(), count_on_line(first, last, name, value)))
+            .collect(),
+    )
+}
+
+/// The count of one call at `value`, on the line through two counted values.
+fn count_on_line(first: &(u64, &Entries), last: &(u64, &Entries), name: &str, value: u64) -> f64 {
+    let slope = (last.1.get(name) - first.1.get(name)) / (last.0 as f64 - first.0 as f64);
+    first.1.get(name) + slope * (value as f64 - first.0 as f64)
 }
 
 #[cfg(test)]
@@ -48,7 +59,10 @@ mod tests {
                 .iter()
                 .map(|(value, reads)| (*value, entries(*reads)))
                 .collect();
-            let counted: Vec<_> = counted.iter().map(|(value, own)| (*value, own)).collect();
+            let counted: Vec<_> = counted
+                .iter()
+                .map(|(value, entries)| (*value, entries))
+                .collect();
             on_line(&counted, 1 << 18).map(|entries| entries.to_string())
         }
 

@@ -1,5 +1,5 @@
-//! The instructions of one iteration of a compiled snippet, which show whether the compiler left anything of its body. Times cannot:
-//! where a loop lies in memory costs as much as an instruction does.
+//! Counts the instructions of one iteration of a compiled snippet, which shows whether the compiler removed its body. Times cannot
+//! show that: the loop's place in memory costs as much as an instruction does.
 
 use super::Watchdog;
 use crate::runner::{Workers, has_runtime};
@@ -18,12 +18,15 @@ const MANY: u64 = 2500;
 const TRIES: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A runtime executes some of its own.
+/// Whether a case is a compiled snippet: a runtime would execute instructions of its own.
 pub fn can_be_stepped(case: &Case) -> bool {
     case.language.is_some() && !has_runtime(case)
 }
 
 /// The difference of two requests, each to processes of their own, which are stepped to their end.
+///
+/// # Errors
+/// The environment starts another program, ptrace is refused, or no try came to its end.
 pub fn instructions(workers: &Workers, planned: &Planned) -> Result<f64> {
     let case = planned.case.alone();
     let environment = workers.environment(&case.environment)?;
@@ -33,7 +36,7 @@ pub fn instructions(workers: &Workers, planned: &Planned) -> Result<f64> {
     Ok((many as f64 - few as f64) / (MANY - FEW) as f64)
 }
 
-/// Of the tries that came to their end.
+/// The fewest steps of the tries that ended well.
 fn least_steps(workers: &Workers, case: &Case, n: u64) -> Result<u64> {
     let mut least = Err(anyhow!("no try"));
     for _ in 0..TRIES {
@@ -66,7 +69,7 @@ fn until_end(workers: &Workers, case: &Case, n: u64) -> Result<u64> {
     steps.context("stepping through a snippet")
 }
 
-/// What it does between its answer and the next read would be counted in some launches and not in others.
+/// The instructions between its answer and the next read would be counted in some launches and not in others.
 fn wait_until_it_reads(pid: u32) -> Result<()> {
     let begun = Instant::now();
     while ProcStat::parse(&proc_stat::text(pid)).is_none_or(|stat| stat.state() != Some("S")) {

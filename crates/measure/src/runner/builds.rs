@@ -29,6 +29,7 @@ pub struct Snippet {
 }
 
 impl Built {
+    /// The command that starts the probe, or the snippet's program by its language's `run` words.
     pub fn command(&self) -> Command {
         match self {
             Built::Probe(path) => Command::new(path),
@@ -41,6 +42,7 @@ impl Built {
         }
     }
 
+    /// For a snippet, the function that maps its error messages to the user's lines.
     pub fn wording(self) -> Option<ErrorWording> {
         let Built::Snippet(snippet) = self else {
             return None;
@@ -50,6 +52,7 @@ impl Built {
         }))
     }
 
+    /// The cost and step of a clock reading in nanoseconds, as the snippet's language declares them. Empty for a probe, which measures its own.
     pub fn clock(&self) -> Vec<(&'static str, f64)> {
         let Built::Snippet(snippet) = self else {
             return Vec::new();
@@ -90,6 +93,7 @@ pub struct Builds {
 }
 
 impl Builds {
+    /// No builds yet; the cache is opened, or made in the run's directory `run`.
     pub fn new(run: &Path) -> Builds {
         Builds {
             cache: Cache::open(run),
@@ -99,6 +103,10 @@ impl Builds {
         }
     }
 
+    /// The built program of a case.
+    ///
+    /// # Errors
+    /// The compiler's message, or the advice to install one. It is remembered, so that each build is tried once per run.
     pub fn get(&mut self, case: &Case) -> Result<Built, Failure> {
         match &case.language {
             None => self.probe(&case.environment).map(Built::Probe),
@@ -106,15 +114,23 @@ impl Builds {
         }
     }
 
+    /// Whether the environment's probe must be built first, which takes seconds.
     pub fn lacks(&self, environment: &str) -> bool {
         Environment::find(environment).is_ok_and(|environment| environment.is_unbuilt(&self.cache))
     }
 
+    /// The path of the environment's probe.
+    ///
+    /// # Errors
+    /// As `get`.
     pub fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
-        let build = || Environment::find(environment)?.probe(&self.cache);
-        let known = self.probes.entry(environment.to_string());
-        known
-            .or_insert_with(|| build().map_err(|e| unsupported(&e)))
+        self.probes
+            .entry(environment.to_string())
+            .or_insert_with(|| {
+                Environment::find(environment)
+                    .and_then(|environment| environment.probe(&self.cache))
+                    .map_err(|error| unsupported(&error))
+            })
             .clone()
     }
 
@@ -139,7 +155,8 @@ fn unsupported(error: &anyhow::Error) -> Failure {
     Failure::unsupported(format!("{error:#}"))
 }
 
-/// Includes the version of a compiler. Interpreted snippets are not cached.
+/// The language, its program, and a compiler's version. An interpreter's version does not matter: its
+/// snippets are built by writing their text.
 fn find_tool(language: &str) -> anyhow::Result<Tool> {
     let language = Language::find(language)?;
     let program = language.program()?;
@@ -152,7 +169,7 @@ fn find_tool(language: &str) -> anyhow::Result<Tool> {
     Ok((language, program, version.unwrap_or_default()))
 }
 
-/// The error is that of the last form, which is the user's own text.
+/// Tries the language's forms in turn. The error is that of the last form, which has the user's own text without an expression around it.
 fn build_snippet(cache: &Cache, tool: &Tool, case: &Case) -> Result<Rc<Snippet>, Failure> {
     let (language, program, version) = tool;
 
@@ -229,10 +246,10 @@ fn build(
 
 /// With the user's line numbers; or what to install if it cannot build for the environment at all.
 fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> Failure {
-    let said = [output.stderr.as_slice(), output.stdout.as_slice()].concat();
+    let printed = [output.stderr.as_slice(), output.stdout.as_slice()].concat();
     let explained = snippet
         .filled
-        .explain(&snippet.language, &String::from_utf8_lossy(&said));
+        .explain(&snippet.language, &String::from_utf8_lossy(&printed));
     if environment.toolchain.is_some() && !explained.starts_with("line ") {
         Failure::unsupported(environment.cannot_build(&explained))
     } else {

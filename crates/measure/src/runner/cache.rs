@@ -17,12 +17,12 @@ use sys::private;
 
 pub use manifest::digest;
 
-/// For what earlier runs leave for later ones; `None` if no place for it is safe.
+/// The directory for facts that earlier runs leave for later ones; `None` if no place for it is safe.
 pub fn state_directory() -> Option<PathBuf> {
     place::find(place::STATE)
 }
 
-/// For what can be made again.
+/// The directory for files that can be made again; `None` if no place for it is safe.
 pub fn cache_directory() -> Option<PathBuf> {
     place::find(place::CACHE)
 }
@@ -36,14 +36,15 @@ pub struct Cache {
 const UNFINISHED: &str = ".building-";
 
 impl Cache {
-    /// The user's own; if no place for it is safe, one that is removed with the run.
+    /// Opens the user's own cache, or makes one that is removed with the run if no place for the user's is safe. Builds that other runs
+    /// left unfinished are removed.
     pub fn open(run: &Path) -> Cache {
-        let cache = Cache::at(cache_directory().unwrap_or_else(|| run.join("cache")), run);
+        let cache = Cache::rooted_at(cache_directory().unwrap_or_else(|| run.join("cache")), run);
         private::sweep(&cache.root, UNFINISHED);
         cache
     }
 
-    fn at(root: PathBuf, run: &Path) -> Cache {
+    fn rooted_at(root: PathBuf, run: &Path) -> Cache {
         Cache {
             root,
             run: run.to_path_buf(),
@@ -51,6 +52,7 @@ impl Cache {
         }
     }
 
+    /// A command for a compiler in `directory`, with the run's directory for its temporary files: these go with the run if it is killed.
     pub fn compiler(&self, program: impl AsRef<OsStr>, directory: &Path) -> Command {
         let mut command = private::helper(program, &self.run);
         command.current_dir(directory);
@@ -59,6 +61,9 @@ impl Cache {
 
     /// The build of this `key`, made by `build` if it is missing or damaged. Two runs may
     /// make the same at once: the first to finish wins.
+    ///
+    /// # Errors
+    /// Those of `build`, or the cache cannot be written.
     pub fn get(&self, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let target = self.root.join(key);
         if self.has(&target)? {
@@ -77,14 +82,17 @@ impl Cache {
         Ok(target)
     }
 
+    /// Whether there is a build of this key; its digests are not checked.
     pub fn holds(&self, key: &str) -> bool {
         self.root.join(key).exists()
     }
 
+    /// The directory that has a directory for each build.
     pub fn directory(&self) -> &Path {
         &self.root
     }
 
+    /// Builds that were changed after they were built, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.borrow().clone()
     }
@@ -105,7 +113,7 @@ impl Cache {
         }
         let (aside, _lock) = private::begin(&self.root, UNFINISHED)?;
         match fs::rename(target, aside.path().join("changed")) {
-            // Another run has done so.
+            // Another run has moved it away.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             moved => moved
                 .map(|()| false)
@@ -114,6 +122,7 @@ impl Cache {
     }
 }
 
+/// The first half of the SHA-256 of `parts` and their lengths, in hexadecimal: `a` and `bc` have another key than `ab` and `c`.
 pub fn key(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -130,7 +139,7 @@ mod tests {
 
     fn cache() -> (TempDir, Cache) {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::at(directory.path().join("cache"), directory.path());
+        let cache = Cache::rooted_at(directory.path().join("cache"), directory.path());
         (directory, cache)
     }
 

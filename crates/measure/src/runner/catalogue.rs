@@ -1,17 +1,21 @@
-//! The catalogue of operations: the probe's own `--list`.
+//! Reads the catalogue of operations, which is the output of the probe's `--list`.
 
 use anyhow::{Context, Result, bail};
-use model::{Operation, Parameter, Traits};
+use model::{Expectation, Operation, Parameter, Traits};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use sys::output::output;
 
+/// Runs the probe at `path` for its catalogue.
+///
+/// # Errors
+/// The probe does not start or fails, or its answer is no catalogue.
 pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     // A bare root has no /dev/null, which would be the input otherwise.
     let output = output(Command::new(path).arg("--list").stdin(Stdio::piped()));
     let output = output.with_context(|| format!("cannot start the probe {}", path.display()))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_string();
+        let error = String::from_utf8_lossy(&output.stderr).trim().to_string();
         let proc = std::path::Path::new("/proc/self").exists();
         let next = if proc {
             ""
@@ -19,13 +23,17 @@ pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
             "; mount /proc: a dynamically linked probe needs it, a static syscost does not"
         };
         bail!(
-            "the probe's --list ended with {}: {said}{next}",
+            "the probe's --list ended with {}: {error}{next}",
             output.status
         );
     }
     parse_catalogue(&String::from_utf8(output.stdout)?)
 }
 
+/// The operations of a catalogue, one per line of ten fields with tabs between them.
+///
+/// # Errors
+/// The first line that is malformed.
 pub fn parse_catalogue(text: &str) -> Result<Vec<Operation>> {
     text.lines().map(parse_line).collect()
 }
@@ -50,13 +58,12 @@ fn parse_line(line: &str) -> Result<Operation> {
             fields.len()
         );
     };
-    let expectation = |text: &str| text.parse().map_err(|e| anyhow::anyhow!("{id}: {e}"));
     let flags: u32 = flags.parse().with_context(|| format!("{id}: flags"))?;
     Ok(Operation {
         id: id.to_string(),
         what: what.to_string(),
-        enters: expectation(enters)?,
-        prepares: expectation(prepares)?,
+        enters: expectation(id, enters)?,
+        prepares: expectation(id, prepares)?,
         params: params
             .split("; ")
             .filter(|p| !p.is_empty())
@@ -70,14 +77,20 @@ fn parse_line(line: &str) -> Result<Operation> {
     })
 }
 
+fn expectation(id: &str, text: &str) -> Result<Expectation> {
+    text.parse().map_err(|e| anyhow::anyhow!("{id}: {e}"))
+}
+
 fn traits(flags: u32) -> Traits {
-    let has = |bit: u32| flags & bit != 0;
+    // The flags of an operation in probe.h.
+    let [switches, children, machine, faults, history] =
+        [1, 2, 4, 8, 16].map(|bit| flags & bit != 0);
     Traits {
-        switches: has(1),
-        children: has(2),
-        machine: has(4),
-        faults: has(8),
-        history: has(16),
+        switches,
+        children,
+        machine,
+        faults,
+        history,
     }
 }
 

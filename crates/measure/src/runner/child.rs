@@ -45,7 +45,7 @@ const MOST_BATCHES: usize = 4096;
 const MOST_OF_ANSWER: usize = 4 << 20;
 const ECHO: &str =
     "the command echoes its input: it uses a terminal (leave out -t), or does not start a probe";
-/// The most that a worker may write there while an answer is waited for.
+/// The most bytes that a worker may write to standard error before it is stopped.
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
 /// A wait of which only a part counts may take so many times as long as its timeout.
@@ -60,13 +60,13 @@ pub struct Deadline {
     counts: Counts,
 }
 
-/// Times are those of the worker when the wait began.
+/// The part of a wait that counts towards its timeout. Times are those of the worker when the wait began.
 #[derive(Clone, Copy)]
 enum Counts {
     All,
-    /// The CPU time that the worker uses, beyond this.
+    /// The CPU time that the worker uses, without this.
     Cpu(Duration),
-    /// Neither its time on a CPU nor what it waits for one, beyond this.
+    /// The time in which the worker neither runs nor waits for a CPU. This is the sum of both at the start.
     Blocked(Duration),
 }
 
@@ -107,16 +107,14 @@ impl Child {
             .stdout(Stdio::piped())
             .stderr(errors);
         let name = command.get_program().to_string_lossy().into_owned();
-        let why = |e: std::io::Error| {
-            format!(
-                "{e}{}{}",
-                libraries::advice(&e, Path::new(&name)),
-                limits::advice(&e)
+        let process = command.spawn().map_err(|e| {
+            let library = libraries::advice(&e, Path::new(&name));
+            let limit = limits::advice(&e);
+            cannot(
+                &format!("cannot start {name}"),
+                &format!("{e}{library}{limit}"),
             )
-        };
-        let process = command
-            .spawn()
-            .map_err(|e| cannot(&format!("cannot start {name}"), &why(e)))?;
+        })?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
         Ok(Child {
@@ -138,6 +136,7 @@ impl Child {
         self.by_cpu_time = true;
     }
 
+    /// The end of a wait that begins now.
     pub fn deadline(&self, timeout: Duration) -> Deadline {
         let used = if self.by_cpu_time {
             self.cpu_time()
@@ -186,10 +185,12 @@ impl Child {
         self.process.id()
     }
 
+    /// The worker's own directory, in which it runs.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
+    /// Writes a line to the worker's standard input. If it has ended, the failure says how.
     pub fn send(&mut self, line: &str) -> Result<(), Failure> {
         let input = self.process.stdin.as_mut();
         let written = input.map(|input| input.write_all(format!("{line}\n").as_bytes()));
@@ -245,11 +246,12 @@ impl Child {
         read_errors(&self.directory.join(STDERR)).unwrap_or_default()
     }
 
+    /// The answer to the greeting, if the worker was started by a user's command.
     pub fn hello(&self) -> Option<&Facts> {
         self.hello.as_ref()
     }
 
-    /// The lines before one that is just `end`.
+    /// Sends a request and returns the lines before one that is just `end`.
     pub fn ask(&mut self, request: &str, end: &str) -> Result<Vec<String>, Failure> {
         self.send(request)?;
         let deadline = self.deadline(self.timeout);
@@ -271,12 +273,13 @@ impl Child {
         }
     }
 
+    /// Closes the worker's standard input, at which an orderly worker ends.
     pub fn end_input(&mut self) {
         drop(self.process.stdin.take());
     }
 
-    /// An operation that touches gigabytes first is at work; a user's code may be in an endless
-    /// loop.
+    /// Waits until the worker has prepared its operation, and returns its facts. A probe's time on a CPU does not count towards the
+    /// timeout, because an operation may touch gigabytes first; a user's code may be in an endless loop.
     pub fn ready(&mut self) -> Result<Facts, Failure> {
         let mut deadline = self.deadline(self.timeout);
         if let (None, Counts::All, Some(worked)) = (&self.wording, deadline.counts, self.worked()) {
@@ -285,11 +288,13 @@ impl Child {
         parse_ready(&self.line(deadline)?)
     }
 
+    /// Runs `k` batches of `n` iterations each.
     pub fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
         self.reply()
     }
 
+    /// Waits for the reply to a request that was sent.
     pub fn reply(&mut self) -> Result<Reply, Failure> {
         let deadline = self.deadline(self.timeout);
         let mut reply = Reply::default();
@@ -301,14 +306,17 @@ impl Child {
         Ok(reply)
     }
 
+    /// Runs the operation for `time`, sent in whole milliseconds, and returns the kernel's samples of user and of system mode.
     pub fn sample(&mut self, time: Duration) -> Result<ModeSamples, Failure> {
         parse_sampled(&self.answer(&format!("sample {}", time.as_millis()))?)
     }
 
+    /// Prepares a request of `n` iterations for a counter: the untimed part is done before the answer.
     pub fn prepare_count(&mut self, n: u64) -> Result<(), Failure> {
         expect("prepared", &self.answer(&format!("count {n}"))?)
     }
 
+    /// Runs the prepared iterations.
     pub fn run_count(&mut self) -> Result<(), Failure> {
         expect("counted", &self.answer("run")?)
     }
@@ -318,7 +326,7 @@ impl Child {
         self.line(self.deadline(self.timeout))
     }
 
-    /// For at most `time`, in whole milliseconds; the timeout is for all else.
+    /// Times `calls` single calls, for at most `time`, which is sent in whole milliseconds and does not count towards the timeout.
     pub fn singles(&mut self, calls: u64, time: Duration) -> Result<SingleCalls, Failure> {
         self.send(&format!("single {calls} {}", time.as_millis()))?;
         let deadline = self.deadline(time + self.timeout);
@@ -327,6 +335,7 @@ impl Child {
         Ok(singles.calls())
     }
 
+    /// The next line of standard output, without its end.
     pub fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
@@ -413,17 +422,17 @@ impl Child {
             .map(|ending| format!(" ({})", ending_text(ending)))
             .unwrap_or_default();
         let errors = self.errors();
-        let (who, said) = match &self.wording {
+        let (who, explanation) = match &self.wording {
             Some(_) if last_line(&errors).is_empty() => (SNIPPET_ENDED, String::new()),
             Some(wording) => (SNIPPET_ENDED, wording(&errors)),
             None => (PROBE_ENDED, last_line(&errors).to_string()),
         };
-        let said = if said.is_empty() {
-            said
+        let explanation = if explanation.is_empty() {
+            explanation
         } else {
-            format!(": {said}")
+            format!(": {explanation}")
         };
-        Failure::crashed(format!("{who} without an answer{how}{said}"))
+        Failure::crashed(format!("{who} without an answer{how}{explanation}"))
     }
 
     /// A process that has closed its pipes may exit by itself in a moment, with its own status.
@@ -438,6 +447,7 @@ impl Child {
         }
     }
 
+    /// The name of the pipe to which the worker writes, by which a tracer knows its replies, e.g. `pipe:[123]`.
     pub fn reply_pipe(&self) -> Option<PathBuf> {
         let fd = self.process.stdout.as_ref()?.as_raw_fd();
         fs::read_link(format!("/proc/self/fd/{fd}")).ok()
@@ -488,7 +498,7 @@ fn read_errors(path: &Path) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Before a greeting is answered, it is unknown whether there is a probe.
+/// Blames the command: before a greeting is answered, it is unknown whether there is a probe.
 fn of_command(failure: Failure) -> Failure {
     Failure {
         message: failure

@@ -27,16 +27,21 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
+    /// Creates the directory below TMPDIR, or below /tmp or the user's runtime directory, with the probe and its companions.
+    ///
+    /// # Errors
+    /// Why each candidate failed, with the way to choose another one.
     pub fn create() -> Result<RunDirectory> {
         Self::create_somewhere(true)
     }
 
+    /// As `create`, without programs: for commands that start no probe.
     pub fn create_empty() -> Result<RunDirectory> {
         Self::create_somewhere(false)
     }
 
     fn create_somewhere(with_programs: bool) -> Result<RunDirectory> {
-        // What is built with the probe starts everywhere or nowhere, whatever the directory.
+        // The janitor needs the same loader as the probe: without it, no directory would help.
         if let Some(loader) = missing_loader(JANITOR) {
             bail!(
                 "the probe cannot run: {}; a static syscost needs none (see README.md)",
@@ -56,7 +61,7 @@ impl RunDirectory {
         )
     }
 
-    /// `parent` is the user's choice for the files of operations. Only one with programs needs a
+    /// As `create`, below `parent`, which is the user's choice for the files of operations. Only a directory with programs needs a
     /// file system that permits executing them.
     pub fn create_below(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
         Self::create_in(parent, with_programs)
@@ -98,18 +103,22 @@ impl RunDirectory {
         Ok(())
     }
 
+    /// The absolute path, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// The last part of the directory's name, which also marks the run's processes.
     pub fn number(&self) -> &str {
         &self.number
     }
 
+    /// The environment entry `NAME=NUMBER` by which the janitor knows the run's processes.
     pub fn mark(&self) -> CString {
         CString::new(format!("{}={}", private::RUN_VARIABLE, self.number)).unwrap_or_default()
     }
 
+    /// The path of the embedded probe.
     pub fn probe(&self) -> PathBuf {
         self.path.join("probe")
     }
@@ -136,6 +145,10 @@ impl RunDirectory {
         Ok(())
     }
 
+    /// Makes an empty directory for a new worker.
+    ///
+    /// # Errors
+    /// The file system is full or no longer there.
     pub fn worker_directory(&mut self) -> Result<PathBuf> {
         self.workers += 1;
         let path = self.path.join(format!("worker-{}", self.workers));
@@ -143,25 +156,29 @@ impl RunDirectory {
         Ok(path)
     }
 
+    /// The directory for a study's files, made if need be.
     pub fn fixture_directory(&self) -> Result<PathBuf> {
         let path = self.path.join(super::fixtures::DIRECTORY);
         private::make(&path)?;
         Ok(path)
     }
 
+    /// Tells the janitor to kill this process group if the run is killed.
     pub fn group_started(&mut self, group: u32) {
         self.janitor.send(&format!("+{group}\n"));
     }
 
+    /// Tells the janitor that the group's number may be another's from now on.
     pub fn group_ended(&mut self, group: u32) {
         self.janitor.send(&format!("-{group}\n"));
     }
 
-    /// If this process is killed, the janitor gives the terminal its present modes again.
+    /// Has the janitor give the terminal its present modes again if this process is killed.
     pub fn take_terminal(&mut self) {
         self.janitor.ask("@\n");
     }
 
+    /// Ends what `take_terminal` began.
     pub fn give_back_terminal(&mut self) {
         self.janitor.ask("~\n");
     }
@@ -178,7 +195,7 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Each with where it comes from. TMPDIR has no alternative: the user chose the file system.
+/// Parents for the directory, each with its origin. TMPDIR has no alternative: the user chose the file system.
 fn candidates() -> Vec<(&'static str, PathBuf)> {
     fn variable(name: &str) -> Option<(&str, PathBuf)> {
         env::var_os(name)
@@ -195,7 +212,7 @@ fn candidates() -> Vec<(&'static str, PathBuf)> {
     }
 }
 
-/// While the file is open and this process lives. Without locks, no run is ever taken for dead.
+/// Locks the directory while the file is open and this process lives. On a file system without locks, no run is ever taken for dead.
 fn hold(directory: &Path) -> Result<Option<File>> {
     private::make(directory)?;
     let file = open::trusted(&directory.join("lock"))?;
@@ -204,6 +221,9 @@ fn hold(directory: &Path) -> Result<Option<File>> {
 }
 
 /// Creates a file with exactly this `mode`, whatever the umask.
+///
+/// # Errors
+/// The file exists, or cannot be created.
 pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
     let file = OpenOptions::new()
         .write(true)
@@ -214,6 +234,10 @@ pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
     Ok(file)
 }
 
+/// Writes a file that only this user can read and execute.
+///
+/// # Errors
+/// The file exists, or cannot be written.
 pub fn write_program(path: &Path, contents: &[u8]) -> Result<()> {
     create_private(path, 0o700)
         .and_then(|mut file| file.write_all(contents))

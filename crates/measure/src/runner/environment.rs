@@ -120,7 +120,7 @@ const PROGRAM: &str = "{program}";
 pub enum Cpus {
     #[default]
     Measuring,
-    /// Those of the driver: it puts its program on the other by itself (`{measuring}`).
+    /// The driver's CPUs: the starter moves its program to the measuring one by itself (`{measuring}`).
     Driver,
     All,
 }
@@ -130,14 +130,13 @@ fn unchanged() -> Vec<String> {
 }
 
 impl Environment {
+    /// The environment of this name, which may include a guest's kernel and boot parameters.
+    ///
+    /// # Errors
+    /// No such environment, or words after the name that do not apply to it.
     pub fn find(name: &str) -> Result<Environment> {
-        let none = || {
-            format!(
-                "there is no environment '{name}'; available: {}",
-                Environment::names().join(", ")
-            )
-        };
-        let parts = name::parse(name, |name| file(name).is_some()).with_context(none)?;
+        let parts =
+            name::parse(name, |name| file(name).is_some()).with_context(|| no_environment(name))?;
         let environment = match &parts.kernel {
             Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_image(path)?,
             _ => Environment::read(&parts.file)?,
@@ -147,7 +146,7 @@ impl Environment {
             Some(Kernel::File(_)) => environment.run.iter().any(|word| word.contains("{kernel}")),
             Some(Kernel::Version(_)) => environment.machine.is_some(),
         };
-        ensure!(fits, none());
+        ensure!(fits, no_environment(name));
         let file = &parts.file;
         ensure!(
             (parts.append.is_empty() && parts.memory.is_none()) || environment.is_guest,
@@ -181,47 +180,54 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Programs for root, which the PATH of an ordinary user and of some services lacks, by their paths.
+    /// Replaces programs for root by their paths: the PATH of an ordinary user and of some services lacks their directories.
     fn find_in_sbin(&mut self) {
         const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
         for (need, package) in std::mem::take(&mut self.needs) {
-            let found = SBIN
+            let sbin_path = SBIN
                 .map(|directory| format!("{directory}/{need}"))
                 .into_iter()
                 .find(|path| is_executable(Path::new(path)) && on_path(&need).is_none());
-            if let Some(found) = &found {
+            if let Some(path) = &sbin_path {
                 self.run
                     .iter_mut()
                     .chain(self.disk.iter_mut().flatten())
                     .filter(|word| **word == need)
-                    .for_each(|word| word.clone_from(found));
+                    .for_each(|word| word.clone_from(path));
             }
-            self.needs.insert(found.unwrap_or(need), package);
+            self.needs.insert(sbin_path.unwrap_or(need), package);
         }
     }
 
-    /// The one that takes kernels for the processor of the image at `path`. This one if there is
-    /// none, or no image: whoever boots it says so.
+    /// The environment for the processor of the kernel image at `path`. This one if there is
+    /// none, or no image: the boot then fails with a message of its own.
     fn for_image(self, path: &Path) -> Result<Environment> {
         let Ok(architecture) = image_architecture(path) else {
             return Ok(self);
         };
-        let is_for = |found: &Environment| found.machine.as_deref() == Some(architecture);
-        if self.machine.is_none() || is_for(&self) {
+        if self.machine.is_none() || self.emulates(architecture) {
             return Ok(self);
         }
         let all = Environment::names()
             .into_iter()
             .map(Environment::read)
             .collect::<Result<Vec<_>>>()?;
-        Ok(all.into_iter().find(is_for).unwrap_or(self))
+        Ok(all
+            .into_iter()
+            .find(|environment| environment.emulates(architecture))
+            .unwrap_or(self))
     }
 
+    fn emulates(&self, architecture: &str) -> bool {
+        self.machine.as_deref() == Some(architecture)
+    }
+
+    /// The names of all files, in alphabetical order.
     pub fn names() -> Vec<&'static str> {
         assets::names(&ENVIRONMENTS)
     }
 
-    /// Those that confine what a program may do, whether this machine has what they need or not.
+    /// The environments that confine a program, whether this machine has the programs that they need or not.
     pub fn sandboxes() -> Vec<Environment> {
         Environment::names()
             .into_iter()
@@ -230,18 +236,22 @@ impl Environment {
             .collect()
     }
 
+    /// Whether programs for it are those of the host's own compiler and flags.
     pub fn is_built_natively(&self) -> bool {
         self.compilers.is_empty() && self.flags.is_empty() && !self.is_static
     }
 
+    /// Whether another program starts the worker's program.
     pub fn has_starter(&self) -> bool {
         self.run != unchanged()
     }
 
+    /// Whether that program is our own launcher, `confine`.
     pub fn is_launched(&self) -> bool {
         self.run.first().is_some_and(|word| word == "{confine}")
     }
 
+    /// Refuses an environment whose programs are not on PATH, with the package to install.
     pub fn check_needs(&self) -> Result<()> {
         let of_all = self.needs.iter().filter(|(program, _)| {
             !(self.kernel.is_some() && self.own_kernel.as_ref() == Some(*program))
@@ -270,6 +280,10 @@ impl Environment {
             .unwrap_or_default()
     }
 
+    /// The words of the C compiler's command.
+    ///
+    /// # Errors
+    /// No compiler for it is on PATH.
     pub fn compiler(&self) -> Result<Vec<OsString>> {
         if self.compilers.is_empty() {
             return Ok(vec![c_compiler()?.into()]);
@@ -295,7 +309,7 @@ impl Environment {
             })
     }
 
-    /// What the probe is made of: another version of the compiler makes other instructions.
+    /// The versions of syscost and of the compiler, for the atlas: another compiler makes other instructions.
     pub fn probe_text(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let Ok(mut words) = self.compiler() else {
@@ -306,17 +320,21 @@ impl Environment {
                 .args(&words[1..])
                 .arg("--version"),
         );
-        let said = asked.map(|done| done.stdout).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
+        let answer = asked.map(|done| done.stdout).unwrap_or_default();
+        let answer = String::from_utf8_lossy(&answer);
         words[0] = Path::new(&words[0]).file_name().unwrap_or_default().into();
         let spelled = words.join(OsStr::new(" "));
         format!(
             "syscost {version}, {}: {}",
             spelled.to_string_lossy(),
-            said.lines().next().unwrap_or("version unknown").trim()
+            answer.lines().next().unwrap_or("version unknown").trim()
         )
     }
 
+    /// The path of its probe, built if the cache has none.
+    ///
+    /// # Errors
+    /// The compiler is missing or fails.
     pub fn probe(&self, cache: &Cache) -> Result<PathBuf> {
         let compiler = self.compiler()?;
         let built = cache.get(&self.key(&compiler), |directory| {
@@ -340,7 +358,7 @@ impl Environment {
             probe_sources(),
         );
         let version = env!("CARGO_PKG_VERSION");
-        let own = [
+        let recipe = [
             b"probe",
             version.as_bytes(),
             flags.as_bytes(),
@@ -348,7 +366,7 @@ impl Environment {
             assets::COMPILER.as_bytes(),
         ];
         let texts = sources.iter().map(|(_, text)| text.as_bytes());
-        key(&own.into_iter().chain(texts).collect::<Vec<_>>())
+        key(&recipe.into_iter().chain(texts).collect::<Vec<_>>())
     }
 
     fn build(&self, cache: &Cache, compiler: &[OsString], directory: &Path) -> Result<()> {
@@ -383,34 +401,44 @@ impl Environment {
         Ok(())
     }
 
-    pub fn cannot_build(&self, said: &str) -> String {
+    /// The message for a compiler that is there and fails, usually because a library for the target is missing.
+    pub fn cannot_build(&self, message: &str) -> String {
         format!(
             "environment {}: the C compiler cannot build for it ({}){}",
             self.name,
-            said.trim(),
+            message.trim(),
             self.to_install()
         )
     }
+}
+
+fn no_environment(name: &str) -> String {
+    format!(
+        "there is no environment '{name}'; available: {}",
+        Environment::names().join(", ")
+    )
 }
 
 fn file(stem: &str) -> Option<&'static include_dir::File<'static>> {
     ENVIRONMENTS.get_file(format!("{stem}.toml"))
 }
 
+/// The paths and texts of the probe's sources, sorted by path.
 pub fn probe_sources() -> Vec<(String, &'static str)> {
     sources(&PROBE)
 }
 
 fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {
-    let own = directory
+    let files = directory
         .files()
         .filter_map(|f| Some((f.path().display().to_string(), f.contents_utf8()?)));
     let below = directory.dirs().flat_map(sources);
-    let mut all: Vec<_> = own.chain(below).collect();
+    let mut all: Vec<_> = files.chain(below).collect();
     all.sort();
     all
 }
 
+/// The first line of a compiler's messages that has the word `error`, else its first line.
 pub fn first_error(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     errors
@@ -422,6 +450,10 @@ pub fn first_error(output: &Output) -> String {
         .to_string()
 }
 
+/// Writes sources below `directory`.
+///
+/// # Errors
+/// A file exists already, or cannot be written.
 pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()> {
     for (path, text) in sources {
         let path = directory.join(path);
@@ -431,6 +463,10 @@ pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()>
     Ok(())
 }
 
+/// The path of the C compiler: $CC, else the first of the usual names.
+///
+/// # Errors
+/// None is on PATH.
 pub fn c_compiler() -> Result<PathBuf> {
     std::env::var("CC")
         .ok()

@@ -29,28 +29,32 @@ pub enum Fixture {
 }
 
 const ADVICE: &str = "set TMPDIR to a file system with more space, or ask for less";
-/// Between two checks for an interrupt.
+/// Bytes, and files, that are written between two checks for an interrupt.
 const BLOCK: usize = 1 << 20;
 const FILES: u64 = 1 << 10;
 /// A path has at most 4,096 bytes (PATH_MAX), and each directory in it takes two.
 const DEEPEST: u64 = 1000;
 
+/// Whether the case's code has the hole for the fixtures' directory.
 pub fn names_fixtures(case: &Case) -> bool {
     [&case.operation, &case.setup, &case.prelude]
         .iter()
         .any(|text| text.contains(HOLE))
 }
 
-/// Workers start in directories beside the fixtures': the path is relative, so that a study's
+/// Replaces the hole by a relative path: workers start in directories beside the fixtures', so that a study's
 /// program is the same in every run and is found in the cache.
 pub fn fill(text: &str) -> String {
     text.replace(HOLE, &format!("../{DIRECTORY}"))
 }
 
-/// Checks the room for all of them, before the first is created.
+/// Checks the room for all fixtures before the first is created.
+///
+/// # Errors
+/// Too few bytes or inodes are free, with the numbers.
 pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result<()> {
-    let sum = |part: fn(&Fixture) -> u64| fixtures.iter().map(part).fold(0, u64::saturating_add);
-    let (bytes, files) = (sum(Fixture::bytes), sum(Fixture::files));
+    let [bytes, files] = [Fixture::bytes, Fixture::files]
+        .map(|part| fixtures.iter().map(part).fold(0, u64::saturating_add));
     if bytes > room.bytes {
         let [needed, free] = [bytes, room.bytes].map(|bytes| bytes.div_ceil(1 << 20));
         bail!(
@@ -70,6 +74,10 @@ pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result
 }
 
 impl Fixture {
+    /// Creates the fixture in `directory`. An interrupt leaves it incomplete, without an error.
+    ///
+    /// # Errors
+    /// The file system's, or a path that would be too long.
     pub fn make(&self, directory: &Path, interrupt: &Interrupt) -> Result<()> {
         match self {
             Fixture::File {
@@ -211,12 +219,12 @@ mod tests {
         );
         assert!(check(&[directory(1 << 40, 2)], None).is_ok());
         let made = directory(0, u64::MAX).make(Path::new("/nowhere"), &Interrupt::default());
-        let said = made.unwrap_err().to_string();
+        let message = made.unwrap_err().to_string();
         assert!(
-            said.ends_with(
+            message.ends_with(
                 "a path cannot be 18446744073709551615 directories deep; use at most 1000"
             ),
-            "{said}"
+            "{message}"
         );
     }
 }

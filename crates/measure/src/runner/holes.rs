@@ -1,13 +1,13 @@
-//! Words of commands with holes in them, such as `{dir}`.
+//! Fills holes such as `{dir}` in words of commands.
 
 use std::ffi::{OsStr, OsString};
 
-/// Paths keep their bytes, and filled-in text is not searched for holes.
+/// The word with its holes filled. Paths keep their bytes, and filled-in text is not searched for holes.
 pub fn replaced(word: &str, holes: &[(&str, &OsStr)]) -> OsString {
     let first = holes
         .iter()
         .filter_map(|(hole, fill)| Some((word.find(hole)?, hole, fill)))
-        .min_by_key(|found| found.0);
+        .min_by_key(|(start, ..)| *start);
     let Some((start, hole, fill)) = first else {
         return word.into();
     };

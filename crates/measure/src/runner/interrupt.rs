@@ -18,7 +18,10 @@ const STEP: Duration = Duration::from_millis(50);
 pub struct Interrupt(pub Arc<AtomicBool>);
 
 impl Interrupt {
-    /// The same each time: a signal between two parts of a command ends the second.
+    /// The interrupt that SIGINT, SIGQUIT, SIGTERM and SIGHUP set. It is the same each time: a signal between two parts of a command ends the second.
+    ///
+    /// # Errors
+    /// The signals cannot be watched.
     pub fn on_signals() -> Result<Interrupt> {
         static ONLY: OnceLock<Interrupt> = OnceLock::new();
         if let Some(interrupt) = ONLY.get() {
@@ -33,6 +36,7 @@ impl Interrupt {
         Ok(ONLY.get_or_init(|| interrupt).clone())
     }
 
+    /// An interrupted failure if it is set, to leave a loop with `?`.
     pub fn check(&self) -> Result<(), Failure> {
         match self.is_set() {
             true => Err(Failure::interrupted()),
@@ -40,6 +44,7 @@ impl Interrupt {
         }
     }
 
+    /// Whether the run is to end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

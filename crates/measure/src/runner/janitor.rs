@@ -25,13 +25,20 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// It removes what dead runs left below `parent` and creates a directory there, whose name is
+    /// Starts a janitor, which removes what dead runs left below `parent` and creates a directory there, whose name is
     /// returned.
+    ///
+    /// # Errors
+    /// It cannot be started, or cannot create the directory.
     pub fn start(parent: &Path) -> Result<(Janitor, String)> {
-        let start = |program: io::Result<Embedded>| spawn(&program?.path(), parent);
-        let started = start(Embedded::in_memory(NAME, JANITOR));
+        let started =
+            Embedded::in_memory(NAME, JANITOR).and_then(|program| spawn(&program.path(), parent));
+        // Some sandboxes have no memfd_create, and some kernels refuse to execute from one.
         let mut process = started
-            .or_else(|_| start(Embedded::in_file(NAME, JANITOR, parent)))
+            .or_else(|_| {
+                Embedded::in_file(NAME, JANITOR, parent)
+                    .and_then(|program| spawn(&program.path(), parent))
+            })
             .context("cannot start the janitor")?;
         let mut janitor = Janitor {
             input: process.stdin.take(),
@@ -51,13 +58,14 @@ impl Janitor {
         )
     }
 
-    /// A janitor that has been killed is ignored: the next run cleans up.
+    /// Sends a line. A janitor that has been killed is ignored: the next run cleans up.
     pub fn send(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             let _ = input.write_all(line.as_bytes());
         }
     }
 
+    /// Sends a line and waits until the janitor has acted on it.
     pub fn ask(&mut self, line: &str) {
         self.send(line);
         self.line();
@@ -72,6 +80,7 @@ impl Janitor {
         line
     }
 
+    /// Has the janitor remove everything, and waits for it. False if it could not, or was killed.
     pub fn finish(&mut self) -> bool {
         drop(self.input.take());
         self.process.wait().is_ok_and(|status| status.success())

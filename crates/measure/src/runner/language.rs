@@ -50,6 +50,10 @@ pub struct Language {
 }
 
 impl Language {
+    /// All languages, by name.
+    ///
+    /// # Errors
+    /// One of the embedded definitions is malformed.
     pub fn all() -> Result<Vec<Language>> {
         let mut all = LANGUAGES
             .dirs()
@@ -59,34 +63,35 @@ impl Language {
         Ok(all)
     }
 
+    /// The language of this name or alias.
+    ///
+    /// # Errors
+    /// There is none, with the names that there are.
     pub fn find(name: &str) -> Result<Language> {
         let all = Language::all()?;
         let names = all.iter().map(|l| l.name.as_str()).join(", ");
-        let own = ALIASES
+        let full_name = ALIASES
             .iter()
             .find(|(alias, _)| *alias == name)
-            .map_or(name, |(_, own)| *own);
-        match all.iter().find(|l| l.name == own) {
+            .map_or(name, |(_, full)| *full);
+        match all.iter().find(|l| l.name == full_name) {
             Some(language) => Ok(language.clone()),
             None => bail!("there is no language '{name}'; available: {}", names),
         }
     }
 
     fn read(directory: &Dir) -> Result<Language> {
-        let file = |name: &str| {
-            let path = directory.path().join(name);
-            LANGUAGES
-                .get_file(&path)
-                .and_then(|file| file.contents_utf8())
-                .with_context(|| format!("languages/{} is missing or not text", path.display()))
-        };
-        let text = file("language.toml")?;
+        let text = file_text(directory, "language.toml")?;
         let mut language: Language = toml::from_str(text)
             .with_context(|| format!("languages/{}/language.toml", directory.path().display()))?;
-        language.loop_text = file(&language.template)?.to_string();
+        language.loop_text = file_text(directory, &language.template)?.to_string();
         Ok(language)
     }
 
+    /// The path of its interpreter or compiler.
+    ///
+    /// # Errors
+    /// None is on PATH, with the package to install.
     pub fn program(&self) -> Result<PathBuf> {
         self.programs
             .iter()
@@ -100,9 +105,10 @@ impl Language {
             })
     }
 
+    /// The first line with a digit that the program prints when asked for its version. None if it fails.
     pub fn version_of(&self, program: &PathBuf) -> Option<String> {
         let output = output(private::asking(program).args(&self.version)).ok()?;
-        // What a program prints that fails is about the failure.
+        // A program that fails prints a message, not its version.
         if !output.status.success() {
             return None;
         }
@@ -114,17 +120,27 @@ impl Language {
     }
 }
 
+fn file_text(directory: &Dir, name: &str) -> Result<&'static str> {
+    let path = directory.path().join(name);
+    LANGUAGES
+        .get_file(&path)
+        .and_then(|file| file.contents_utf8())
+        .with_context(|| format!("languages/{} is missing or not text", path.display()))
+}
+
 fn yes() -> bool {
     true
 }
 
-/// Whether something else than the loop makes calls in its process now and then.
+/// Whether a runtime makes calls in the case's process now and then, besides the loop.
 pub fn has_runtime(case: &Case) -> bool {
-    let language = case.language.as_deref().map(Language::find);
-    language.is_some_and(|found| found.is_ok_and(|language| language.runtime))
+    case.language
+        .as_deref()
+        .and_then(|name| Language::find(name).ok())
+        .is_some_and(|language| language.runtime)
 }
 
-/// A name with a slash is a path itself. Relative directories in PATH are ignored, since builds and
+/// The path of a program. A name with a slash is a path itself. Relative directories in PATH are ignored, since builds and
 /// workers run in other directories.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;

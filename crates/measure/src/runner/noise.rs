@@ -1,4 +1,4 @@
-//! What a command prints before the probe behind it answers, if one does.
+//! Lines that a command prints before the probe behind it answers, if one does.
 
 use model::Failure;
 
@@ -11,6 +11,7 @@ pub struct Noise {
 const MOST_SHOWN: usize = 80;
 
 impl Noise {
+    /// Adds a line, and returns how many bytes there are so far.
     pub fn add(&mut self, line: &str) -> usize {
         self.bytes += line.len() + 1;
         if !line.trim().is_empty() {
@@ -24,6 +25,7 @@ impl Noise {
         self.bytes
     }
 
+    /// The failure with the last line that was printed, the last error, and advice for commands that work only once.
     pub fn added_to(&self, failure: Failure, last_error: &str) -> Failure {
         let mut message = failure.message;
         if !self.last.is_empty() {

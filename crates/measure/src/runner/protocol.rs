@@ -1,4 +1,4 @@
-//! The probe's text protocol. Functions fail with that of an `error` line, or that the line is not
+//! The probe's text protocol. Functions fail with the failure of an `error` line, or because a line is not
 //! part of the protocol. Pure; `child` moves the bytes.
 
 use model::{
@@ -6,11 +6,12 @@ use model::{
     SingleCalls,
 };
 
+/// The facts in the worker's first line, `ready name=value ...`.
 pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
     parse_facts("ready", line)
 }
 
-/// Reads `WORD name=value ...`.
+/// The facts in `WORD name=value ...`.
 pub fn parse_facts(word: &str, line: &str) -> Result<Facts, Failure> {
     let words = line.strip_prefix(word).ok_or_else(|| failure_in(line))?;
     let pairs = words
@@ -21,7 +22,7 @@ pub fn parse_facts(word: &str, line: &str) -> Result<Facts, Failure> {
         .collect())
 }
 
-/// True if it was the last.
+/// Adds a line of the reply to a request. True if it was the last.
 pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
     if let Some(totals) = line.strip_prefix("total ") {
         let numbers: Vec<u64> = totals
@@ -64,6 +65,7 @@ fn set_back(line: &str) -> Failure {
     ))
 }
 
+/// The samples in `sampled USER SYSTEM`.
 pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
     let (user, system) = line
         .strip_prefix("sampled ")
@@ -73,6 +75,7 @@ pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
     Ok(ModeSamples { user, system })
 }
 
+/// Fails unless the line is just `word`.
 pub fn expect(word: &str, line: &str) -> Result<(), Failure> {
     if line == word {
         Ok(())
@@ -125,7 +128,7 @@ impl Default for Singles {
 }
 
 impl Singles {
-    /// True if it was the last. Buckets of a class come in ascending order, so that there is an end
+    /// Adds a line of the reply. True if it was the last. Buckets of a class come in ascending order, so that there is an end
     /// to them.
     pub fn add_line(&mut self, line: &str) -> Result<bool, Failure> {
         if line.starts_with("singles ") {
@@ -166,18 +169,28 @@ impl Singles {
             && self.classes[0].total_count() > 0
     }
 
+    /// The timed calls, after the last line.
     pub fn calls(self) -> SingleCalls {
-        let number = |name| self.facts.number(name).unwrap_or(0.0);
+        let [timer, tick, spent, waits, unseen, switches, interrupts] = [
+            "timer_ns",
+            "tick_ns",
+            "spent_ns",
+            "waits",
+            "unseen",
+            "switches",
+            "interrupts",
+        ]
+        .map(|name| self.facts.number(name).unwrap_or(0.0));
         let [all, preempted, interrupted] = self.classes;
         SingleCalls {
-            timer: Nanos(number("timer_ns")),
-            tick: Nanos(number("tick_ns")),
-            spent_ns: number("spent_ns") as u64,
-            waits: number("waits") as u64,
-            unseen: number("unseen") as u64,
+            timer: Nanos(timer),
+            tick: Nanos(tick),
+            spent_ns: spent as u64,
+            waits: waits as u64,
+            unseen: unseen as u64,
             all,
-            preempted: (number("switches") > 0.0).then_some(preempted),
-            interrupted: (number("interrupts") > 0.0).then_some(interrupted),
+            preempted: (switches > 0.0).then_some(preempted),
+            interrupted: (interrupts > 0.0).then_some(interrupted),
         }
     }
 }

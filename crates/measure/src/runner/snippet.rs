@@ -6,11 +6,12 @@ use regex_lite::Regex;
 
 pub struct Filled {
     pub text: String,
-    /// Of the user's text: name, first line in `text` (from 1), number of lines.
+    /// The parts of the user's text: name, first line in `text` (from 1), number of lines.
     parts: Vec<(&'static str, usize, usize)>,
 }
 
-/// The first one keeps the value of the body alive.
+/// The forms in which the language may have the body. An expression comes first, because its form keeps the value alive, so that
+/// the compiler cannot remove the call.
 pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     let one_expression = !body.trim().is_empty() && !body.contains([';', '\n']);
     let mut forms = vec![language.statement.as_str()];
@@ -20,6 +21,7 @@ pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     forms
 }
 
+/// The language's loop with the case's code and parameters in it.
 pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
     let body = parameters(case, &case.operation);
     let wrapped = if body.trim().is_empty() {
@@ -62,7 +64,7 @@ fn parameters(case: &Case, text: &str) -> String {
 }
 
 impl Filled {
-    /// With the user's line in front if the language's pattern finds one: `line 2 of the body:
+    /// The essential line of an error message, with the user's line in front if the language's pattern finds one: `line 2 of the body:
     /// syntax error at ...`.
     pub fn explain(&self, language: &Language, message: &str) -> String {
         let last_lines = shorten(message);

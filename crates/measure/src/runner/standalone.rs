@@ -18,6 +18,10 @@ const CROSS_COMPILERS: [(&str, &str); 4] = [
 
 const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 
+/// Builds a probe for `target`, or for this machine, into `file`. Returns the compiler's command.
+///
+/// # Errors
+/// No compiler for the target, its message, or `file` cannot be written.
 pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let (compiler, is_static) = match target {
         None => (vec![c_compiler()?.display().to_string()], true),
@@ -91,13 +95,13 @@ fn cross_compiler(target: &str) -> Result<Vec<String>> {
             &["-m", "ziglang", "cc", "-target", target],
         ));
     }
-    let own = format!("{target}-gcc");
+    let usual_name = format!("{target}-gcc");
     let compilers: Vec<&str> = CROSS_COMPILERS
         .iter()
         .find(|(name, _)| *name == target)
         .map(|(_, compiler)| *compiler)
         .into_iter()
-        .chain([own.as_str()])
+        .chain([usual_name.as_str()])
         .collect();
     let path = compilers
         .iter()

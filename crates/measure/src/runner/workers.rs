@@ -21,7 +21,7 @@ pub struct Workers {
     pub timeout: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
-    own: BTreeMap<String, Environment>,
+    added_environments: BTreeMap<String, Environment>,
     /// The CPU asked of probes on other machines: a number, `last` for the last allowed one, or
     /// `none`.
     pub cpu_elsewhere: String,
@@ -41,6 +41,7 @@ const DESCRIPTORS_PER_WORKER: u64 = 2;
 const SPARE_DESCRIPTORS: u64 = 32;
 
 impl Workers {
+    /// Workers of one run, with the run's `directory`. `timeout` is for each answer.
     pub fn new(
         directory: RunDirectory,
         placement: Placement,
@@ -53,7 +54,7 @@ impl Workers {
             timeout,
             builds: RefCell::new(Builds::new(directory.path())),
             directory: Rc::new(RefCell::new(directory)),
-            own: BTreeMap::new(),
+            added_environments: BTreeMap::new(),
             cpu_elsewhere: "last".to_string(),
             variants: BTreeMap::new(),
             raised: None,
@@ -72,10 +73,16 @@ impl Workers {
         );
     }
 
+    /// Adds an environment that a user's command makes.
     pub fn add_environment(&mut self, environment: Environment) {
-        self.own.insert(environment.name.clone(), environment);
+        self.added_environments
+            .insert(environment.name.clone(), environment);
     }
 
+    /// Cases in the environment `name` are native ones run by another probe, which is copied.
+    ///
+    /// # Errors
+    /// The file is missing, not executable, or needs a loader that this machine lacks.
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
         let probe = Some(self.directory.borrow().add_program("probe-versus", path)?);
         self.variants.insert(
@@ -88,12 +95,14 @@ impl Workers {
         Ok(())
     }
 
+    /// How many open files this process needs for so many workers at once.
     pub fn descriptors(workers: u64) -> u64 {
         workers.saturating_mul(DESCRIPTORS_PER_WORKER)
             + limits::open_descriptors()
             + SPARE_DESCRIPTORS
     }
 
+    /// Raises the limit of open files for so many workers.
     pub fn make_room(&mut self, workers: u64) {
         // If it fails, each worker beyond the limit fails with its own message.
         self.raised = self
@@ -101,30 +110,40 @@ impl Workers {
             .or(limits::raise(Workers::descriptors(workers)).ok().flatten());
     }
 
+    /// Set when a worker was seen off the measuring CPU.
     pub fn strayed(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.strayed)
     }
 
+    /// The path of the embedded probe.
     pub fn probe(&self) -> PathBuf {
         self.directory.borrow().probe()
     }
 
+    /// The path of the run's directory.
     pub fn directory(&self) -> PathBuf {
         self.directory.borrow().path().to_path_buf()
     }
 
-    /// A program that is no worker itself but, say, the machine of some.
+    /// Starts a program that is not a worker itself but, say, the machine of some.
     pub fn start_program(&self, command: impl FnOnce(&Path) -> Command) -> Result<Child, Failure> {
         let (run, interrupt) = (&self.directory, &self.interrupt);
         self.placement
             .on_measuring_cpu(|| Child::start(command, run, interrupt, self.timeout, None))
     }
 
+    /// The path of an environment's probe, built if need be.
+    ///
+    /// # Errors
+    /// The compiler is missing or fails.
     pub fn probe_of(&self, environment: &str) -> Result<PathBuf, Failure> {
         self.builds.borrow_mut().probe(environment)
     }
 
-    /// What earlier runs keep in the cache of builds under `key`, made by `make` if it is not there.
+    /// The directory that earlier runs keep in the cache of builds under `key`, made by `make` if it is not there.
+    ///
+    /// # Errors
+    /// Those of `make`, or the cache cannot be written.
     pub fn kept(
         &self,
         key: &str,
@@ -133,10 +152,15 @@ impl Workers {
         self.builds.borrow().cache.get(key, make)
     }
 
+    /// Whether the environment's probe must be built first, which takes seconds.
     pub fn lacks_probe_of(&self, environment: &str) -> bool {
         self.builds.borrow().lacks(environment)
     }
 
+    /// The path of the program that runs the case.
+    ///
+    /// # Errors
+    /// Its build fails.
     pub fn program(&self, case: &Case) -> Result<PathBuf, Failure> {
         Ok(self.built(case)?.map_or_else(
             || self.probe(),
@@ -144,6 +168,10 @@ impl Workers {
         ))
     }
 
+    /// The directories for fixtures, one in each directory in which workers run.
+    ///
+    /// # Errors
+    /// One cannot be created.
     pub fn fixture_directories(&self) -> anyhow::Result<Vec<PathBuf>> {
         let others = self
             .variants
@@ -155,14 +183,24 @@ impl Workers {
             .collect()
     }
 
+    /// Builds the case's program, so that its first start takes no longer than others.
+    ///
+    /// # Errors
+    /// The build fails.
     pub fn prepare(&self, case: &Case) -> Result<(), Failure> {
         self.built(case).map(drop)
     }
 
+    /// Warnings about the cache of builds.
     pub fn warnings(&self) -> Vec<String> {
         self.builds.borrow().cache.warnings()
     }
 
+    /// Starts the case's worker, with `padding` bytes added to its environment block. A probe behind a user's command has answered a
+    /// greeting; no operation is chosen yet.
+    ///
+    /// # Errors
+    /// The program cannot be built or started, or the command's probe does not answer.
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
         let environment = self.environment(&case.environment)?;
         self.check_startable(&environment)?;
@@ -171,41 +209,25 @@ impl Workers {
         let program = built
             .as_ref()
             .map_or_else(|| Command::new(self.probe()), Built::command);
-        let (run, cache) = (
-            self.directory.borrow().path().to_path_buf(),
-            self.builds.borrow().cache.directory().to_path_buf(),
-        );
-        let command = |at: &Path| {
-            let places = Places {
-                run: &run,
-                cache: &cache,
-                directory: at,
-                work: at,
-                measuring: self.placement.measuring,
-            };
-            let started = |program| environment.started(program, &places);
-            let mut command = match launcher {
-                Some(launcher) if environment.translates => launched(&launcher, &started(program)),
-                Some(launcher) => started(launched(&launcher, &program)),
-                None => started(program),
-            };
-            // The size of the environment block moves the stack, and with it every alignment (METHOD.md).
-            command.env("SYSCOST_PADDING", "x".repeat(padding));
-            if environment.is_elsewhere() {
-                // The janitor ends all that has it; a probe elsewhere ends by itself, and then removes its directory.
-                command.env_remove(RUN_VARIABLE);
-            }
-            if let Some(raised) = self.raised {
-                raised.undo_for(&mut command);
-            }
-            command
-        };
         let wording = built.and_then(Built::wording);
         let variant = self.variants.get(&case.environment);
         let directory = variant
             .and_then(|variant| variant.directory.as_ref())
             .unwrap_or(&self.directory);
-        let start = || Child::start(command, directory, &self.interrupt, self.timeout, wording);
+        let start = || {
+            Child::start(
+                |at| {
+                    let mut command = self.command(&environment, launcher, program, at);
+                    // The size of the environment block moves the stack, and with it every alignment (METHOD.md).
+                    command.env("SYSCOST_PADDING", "x".repeat(padding));
+                    command
+                },
+                directory,
+                &self.interrupt,
+                self.timeout,
+                wording,
+            )
+        };
         if environment.is_elsewhere() {
             return self.met(start()?, &environment);
         }
@@ -219,6 +241,39 @@ impl Workers {
         } else {
             self.met(child, &environment)
         }
+    }
+
+    /// The command that starts `program` in the worker's directory `at`.
+    fn command(
+        &self,
+        environment: &Environment,
+        launcher: Option<PathBuf>,
+        program: Command,
+        at: &Path,
+    ) -> Command {
+        let builds = self.builds.borrow();
+        let places = Places {
+            run: &self.directory(),
+            cache: builds.cache.directory(),
+            directory: at,
+            work: at,
+            measuring: self.placement.measuring,
+        };
+        let mut command = match launcher {
+            Some(launcher) if environment.translates => {
+                launched(&launcher, &environment.started(program, &places))
+            }
+            Some(launcher) => environment.started(launched(&launcher, &program), &places),
+            None => environment.started(program, &places),
+        };
+        if environment.is_elsewhere() {
+            // The janitor ends all processes that have the variable. A probe elsewhere ends by itself, and then removes its directory.
+            command.env_remove(RUN_VARIABLE);
+        }
+        if let Some(raised) = self.raised {
+            raised.undo_for(&mut command);
+        }
+        command
     }
 
     fn check_startable(&self, environment: &Environment) -> Result<(), Failure> {
@@ -253,14 +308,13 @@ impl Workers {
     }
 
     fn met(&self, mut child: Child, environment: &Environment) -> Result<Child, Failure> {
-        let here = || {
-            self.placement
-                .measuring
-                .map_or("none".to_string(), |cpu| cpu.to_string())
-        };
         let (cpu, guard) = match &environment.meeting {
             Meeting::Known => return Ok(child),
-            Meeting::Command { .. } => (here(), 0),
+            Meeting::Command { .. } => {
+                let measuring = self.placement.measuring;
+                let cpu = measuring.map_or("none".to_string(), |cpu| cpu.to_string());
+                (cpu, 0)
+            }
             Meeting::Elsewhere(_) => (self.cpu_elsewhere.clone(), 1),
         };
         let at = child.directory().display().to_string();
@@ -268,6 +322,10 @@ impl Workers {
         Ok(child)
     }
 
+    /// Starts the case's worker and waits until it is ready for requests.
+    ///
+    /// # Errors
+    /// As `start`, or the operation's own failure to prepare.
     pub fn start_greeted(&self, case: &Case) -> Result<Child, Failure> {
         let mut child = self.start(case, 0)?;
         child.send(&Workers::greeting(case))?;
@@ -275,6 +333,7 @@ impl Workers {
         Ok(child)
     }
 
+    /// As `start_greeted`, after the environment's time to settle, with the worker's facts.
     pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
         let mut child = self.start(case, padding)?;
         self.settle(case)?;
@@ -286,7 +345,7 @@ impl Workers {
         Ok((child, facts))
     }
 
-    /// A process that has just been started is not as fast as it will be.
+    /// Waits as long as the environment asks for: a process that has just been started is not as fast as it will be.
     fn settle(&self, case: &Case) -> Result<(), Failure> {
         let until =
             Instant::now() + Duration::from_secs_f64(self.environment(&case.environment)?.settle_s);
@@ -297,6 +356,7 @@ impl Workers {
         Ok(())
     }
 
+    /// The first line to a worker: the operation with its parameters, or `go` for a snippet.
     pub fn greeting(case: &Case) -> String {
         if case.language.is_some() {
             return "go".to_string();
@@ -308,18 +368,22 @@ impl Workers {
         format!("op {}{}", case.operation, params.collect::<String>())
     }
 
+    /// The environment of this name, with those of the run's own commands.
+    ///
+    /// # Errors
+    /// There is none, or this machine lacks a program that it needs.
     pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
         let name = if self.variants.contains_key(name) {
             NATIVE
         } else {
             name
         };
-        let found = self
-            .own
+        let known = self
+            .added_environments
             .get(name)
             .map_or_else(|| Environment::find(name), |place| Ok(place.clone()));
-        found
-            .and_then(|found| found.check_needs().map(|()| found))
+        known
+            .and_then(|environment| environment.check_needs().map(|()| environment))
             .map_err(|error| Failure::unsupported(format!("{error:#}")))
     }
 
@@ -336,7 +400,7 @@ impl Workers {
                 _ => self.built(&case.in_environment(NATIVE)),
             };
         }
-        if let Some(place) = self.own.get(&case.environment) {
+        if let Some(place) = self.added_environments.get(&case.environment) {
             return match &place.meeting {
                 Meeting::Elsewhere(probe) => Ok(Some(Built::Probe(probe.clone()))),
                 Meeting::Command { build } => self.built(&case.in_environment(build)),

@@ -24,7 +24,7 @@ impl Session {
     /// Counts instructions in boot `number`, and again with other seeds while the kernel crashes.
     ///
     /// # Errors
-    /// That the kernel does not boot, or the interrupt. What fails of one operation is its own.
+    /// The kernel does not boot, or the interrupt. The failure of one operation is in its count.
     pub fn count_boot(
         &self,
         environment: &str,
@@ -75,10 +75,18 @@ impl Session {
         })
     }
 
+    /// The compiler that made the environment's probe.
+    ///
+    /// # Errors
+    /// The environment cannot be used here.
     pub fn probe_text(&self, environment: &str) -> Result<String, Failure> {
         Ok(self.workers.environment(environment)?.probe_text())
     }
 
+    /// The SHA-256 of the environment's probe, built if need be.
+    ///
+    /// # Errors
+    /// It cannot be built or read.
     pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
         let probe = self.workers.probe_of(environment)?;
         digest(&probe).map_err(|e| Failure::start(format!("cannot read {}: {e}", probe.display())))
@@ -89,17 +97,17 @@ fn no_guest() -> Failure {
     Failure::start("no guest")
 }
 
-/// An operation that failed in one of the boots has its reason.
+/// One cell per operation: its counts in all boots, or the reason if it failed in one of them.
 pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
     planned
         .iter()
         .enumerate()
         .map(|(number, planned)| {
-            let found = boots
+            let counts = boots
                 .iter()
                 .map(|boot| boot.counts[number].clone())
                 .collect::<Result<Vec<f64>, Failure>>();
-            let (count, reason) = match found {
+            let (count, reason) = match counts {
                 Ok(each) => (AtlasCount::from_boots(&each), None),
                 Err(failure) => (None, Some(failure.message)),
             };
@@ -116,10 +124,10 @@ pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
 const SHIFT_MIB: u32 = 3;
 
 const RETRIES: u32 = 3;
-/// A repeat is the number of no other boot.
+/// The distance between the numbers of a boot and its repeat: no other boot has that number.
 const RETRY: u32 = 1003;
 
-/// What depends on where objects lie shows as a range.
+/// Options that differ from boot to boot, so that a count that depends on the addresses of objects shows as a range.
 fn of_boot(number: u32) -> Options {
     let usual = Options::default();
     Options {

@@ -1,5 +1,5 @@
-//! The control of a run in several environments: native cases once more, in processes and directories of their own. What a case
-//! differs by from itself is no effect of an environment.
+//! The control of a run in several environments: native cases once more, in processes and directories of their planned_case. A
+//! difference between a case and itself is noise, so a smaller one between environments is not shown as an effect.
 
 use super::Session;
 use crate::runner::NATIVE;
@@ -11,21 +11,21 @@ impl Session {
     pub(super) fn with_controls(&self, mut planned: Vec<Planned>) -> Vec<Planned> {
         let names: BTreeSet<&str> = planned
             .iter()
-            .map(|own| own.case.environment.as_str())
+            .map(|timed| timed.case.environment.as_str())
             .filter(|name| *name != NATIVE && self.is_timed_here(name))
             .collect();
         let elsewhere: BTreeSet<Case> = planned
             .iter()
-            .filter(|own| names.contains(own.case.environment.as_str()))
-            .map(|own| own.case.in_environment(NATIVE))
+            .filter(|timed| names.contains(timed.case.environment.as_str()))
+            .map(|timed| timed.case.in_environment(NATIVE))
             .collect();
         let controls: Vec<Planned> = planned
             .iter()
-            .filter(|own| own.role == Role::Asked || own.case.is_plain(REFERENCE))
-            .filter(|own| elsewhere.contains(&own.case))
-            .map(|own| Planned {
+            .filter(|native| native.role == Role::Asked || native.case.is_plain(REFERENCE))
+            .filter(|native| elsewhere.contains(&native.case))
+            .map(|native| Planned {
                 role: Role::Baseline,
-                ..own.with_case(own.case.in_environment(CONTROL))
+                ..native.with_case(native.case.in_environment(CONTROL))
             })
             .collect();
         planned.extend(controls);
@@ -34,6 +34,6 @@ impl Session {
 
     fn is_timed_here(&self, name: &str) -> bool {
         let environment = self.workers.environment(name);
-        environment.is_ok_and(|found| !found.is_guest && !found.is_elsewhere())
+        environment.is_ok_and(|environment| !environment.is_guest && !environment.is_elsewhere())
     }
 }

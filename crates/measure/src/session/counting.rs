@@ -19,14 +19,14 @@ impl Session {
         let counted: Vec<Environment> = names
             .into_iter()
             .filter_map(|name| self.workers.environment(name).ok())
-            .filter(|own| own.is_guest && own.unit == Unit::Instructions)
+            .filter(|environment| environment.is_guest && environment.unit == Unit::Instructions)
             .collect();
         if !counted.is_empty() {
             watch.stage(Stage::Counting);
         }
         for (i, environment) in counted.iter().enumerate() {
-            let at = |share: f64, doing: &str| {
-                watch.at((i as f64 + share) / counted.len() as f64, doing)
+            let progress = |share: f64, doing: &str| {
+                watch.advance((i as f64 + share) / counted.len() as f64, doing)
             };
             let mut cases: Vec<&mut Passed> = passed
                 .iter_mut()
@@ -39,7 +39,7 @@ impl Session {
                 cases.iter().map(|case| case.planned.clone()).collect(),
                 Options::default(),
             );
-            at(0.0, &format!("booting {}", environment.name));
+            progress(0.0, &format!("booting {}", environment.name));
             let all = cases.len() as f64;
             for (done, case) in cases.iter_mut().enumerate() {
                 let counted = place.counted(&self.workers, done);
@@ -56,9 +56,9 @@ impl Session {
                     }
                     Err(failure) => case.passes = Err(failure),
                 }
-                at((done + 1) as f64 / all, &case.planned.case.to_string());
+                progress((done + 1) as f64 / all, &case.planned.case.to_string());
             }
-            // After all counts, which what tracing leaves in the kernel must not change.
+            // After all counts: tracing leaves objects in the kernel, which would change them.
             let is_traced = self.options.verify && environment.unverified.is_none();
             for case in cases
                 .into_iter()

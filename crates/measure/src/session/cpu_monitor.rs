@@ -1,4 +1,4 @@
-//! Whether a run had its CPU to itself, the CPU stayed available, and no quota stopped the run.
+//! Checks that a run had its CPU to itself, that the CPU stayed available, and that no quota stopped the run.
 
 use crate::runner::Workers;
 use std::cell::Cell;
@@ -16,6 +16,7 @@ pub struct CpuMonitor {
 }
 
 impl CpuMonitor {
+    /// Claims the measuring CPU, so that another run on it can be seen, and notes how long the quota has stopped us so far.
     pub fn begin(workers: &Workers) -> CpuMonitor {
         let cpu = workers.placement.measuring;
         CpuMonitor {
@@ -27,7 +28,7 @@ impl CpuMonitor {
         }
     }
 
-    /// A problem once seen stays.
+    /// Looks at the CPU again. A problem once seen stays.
     pub fn look(&mut self, sources: &Sources) {
         self.claim.look();
         self.gone = self.gone.or_else(|| affinity::gone(sources, self.cpu?));
@@ -37,8 +38,12 @@ impl CpuMonitor {
         }
     }
 
+    /// One sentence for each problem seen.
     pub fn warnings(&self) -> Vec<String> {
-        self.throttled().into_iter().chain(self.of_cpu()).collect()
+        self.throttled()
+            .into_iter()
+            .chain(self.cpu_warnings())
+            .collect()
     }
 
     fn throttled(&self) -> Option<String> {
@@ -49,7 +54,7 @@ impl CpuMonitor {
         ))
     }
 
-    fn of_cpu(&self) -> Vec<String> {
+    fn cpu_warnings(&self) -> Vec<String> {
         let Some(cpu) = self.cpu else {
             return Vec::new();
         };

@@ -1,6 +1,6 @@
-//! Kernel entries that an earlier run has counted, under a key of all that they depend on. Counted
-//! anew each time are snippets, which may read anything; operations whose entries depend on a
-//! device, on what was done to a file system before, or are not declared as a number; and whatever
+//! Kernel entries that an earlier run has counted, under a key of all that they depend on. Some are counted
+//! each time: those of snippets, which may read anything; of operations whose entries depend on a
+//! device, on earlier work in a file system, or are not declared as a number; and of programs that
 //! another program starts.
 
 use super::Session;
@@ -31,7 +31,7 @@ const IRRELEVANT: [&str; 9] = [
     "XDG_STATE_HOME",
 ];
 const IRRELEVANT_BEGINNINGS: [&str; 2] = ["SSH_", "SYSCOST_"];
-/// This program with all that is embedded, and what changes when a shared library is installed or
+/// This program with all that is embedded, and the files that change when a shared library is installed or
 /// preloaded.
 const PROGRAMS: [&str; 3] = ["/proc/self/exe", "/etc/ld.so.cache", "/etc/ld.so.preload"];
 
@@ -66,7 +66,7 @@ impl Session {
     fn conditions(&self) -> String {
         let sources = Sources::default();
         let host = &self.host;
-        let of_host = (
+        let host_facts = (
             &host.name,
             &host.kernel,
             &host.kernel_version,
@@ -74,7 +74,7 @@ impl Session {
             &host.cpu,
             &host.container,
         );
-        let of_process = (
+        let process_facts = (
             &host.user,
             &host.file_system,
             &host.limits,
@@ -91,19 +91,19 @@ impl Session {
             .map(state)
             .collect();
         format!(
-            "{COMPILER} {boot:?} {of_host:?} {of_process:?} {seccomp:?} {programs:?} {:?}",
+            "{COMPILER} {boot:?} {host_facts:?} {process_facts:?} {seccomp:?} {programs:?} {:?}",
             variables()
         )
     }
 
     fn probe_of(&self, planned: &Planned) -> Option<String> {
         let name = &planned.case.environment;
-        let is_own = self
+        let is_from_command = self
             .sides
             .environments()
             .iter()
             .any(|place| place.name == *name);
-        if is_own || self.sides.are_variants() {
+        if is_from_command || self.sides.are_variants() {
             return None;
         }
         let environment = self.workers.environment(name).ok()?;
@@ -118,7 +118,7 @@ impl Session {
 }
 
 impl EntryCache {
-    /// `None` if they are counted each time.
+    /// `None` if the case's entries are counted each time.
     fn key(&mut self, session: &Session, planned: &Planned) -> Option<String> {
         let (case, traits) = (&planned.case, planned.traits);
         let fixed = planned
@@ -143,7 +143,7 @@ impl EntryCache {
         ]))
     }
 
-    /// If it is as declared.
+    /// The proof of an earlier run, if its entries are as declared.
     pub(super) fn find(&mut self, session: &Session, planned: &Planned) -> Option<Proof> {
         let key = self.key(session, planned)?;
         let counted = self.earlier.get(&key)?;

@@ -1,4 +1,4 @@
-//! Cases in guests, each started when a case needs it. Where a machine keeps time, its cases are
+//! Cases in guests, which are started when a case needs one. If the emulated machine keeps time, its cases are
 //! measured in the same rounds as all others; `counting` has those whose instructions are counted.
 
 use crate::engine::{Launcher, Worker};
@@ -16,7 +16,7 @@ pub(super) struct LazyGuest {
     name: String,
     /// In the order of their programs in the guest.
     snippets: Vec<Case>,
-    /// What its guests count first, and which of it the present one was asked.
+    /// The cases that its guests count first, and the range of them that the present guest was asked for.
     plan: Vec<Planned>,
     asked: Range<usize>,
     options: Options,
@@ -26,6 +26,7 @@ pub(super) struct LazyGuest {
 }
 
 impl LazyGuest {
+    /// A guest for all cases of the environment `name` that are timed; it is not booted yet.
     pub fn new(name: &str, planned: &[Planned]) -> LazyGuest {
         let mut snippets: Vec<Case> = planned
             .iter()
@@ -47,6 +48,7 @@ impl LazyGuest {
         }
     }
 
+    /// A guest that counts the instructions of `plan`.
     pub fn to_count(name: &str, plan: Vec<Planned>, options: Options) -> LazyGuest {
         let place = LazyGuest::new(name, &plan);
         LazyGuest {
@@ -56,8 +58,11 @@ impl LazyGuest {
         }
     }
 
-    /// Ask for the cases of the plan in order, and for all else afterwards. Where the machine's state is kept each begins there, else
-    /// in what those before have left.
+    /// The counts of the case at `place` in the plan. Ask for the cases in order, and for all else afterwards. If the machine's state is
+    /// saved, each case begins there, else in the state that those before have left.
+    ///
+    /// # Errors
+    /// The guest does not boot, or the operation's own failure.
     pub fn counted(
         &mut self,
         workers: &Workers,
@@ -72,6 +77,7 @@ impl LazyGuest {
         let place = place - self.asked.start;
         self.guest(workers)?.planned(place)
     }
+
     fn machine(&mut self, workers: &Workers) -> Result<&Machine, Failure> {
         let machine = self.machine.take().unwrap_or_else(|| {
             self.options.programs = self.programs(workers);
@@ -90,10 +96,12 @@ impl LazyGuest {
             .collect()
     }
 
+    /// The guest, if it is running.
     pub fn booted(&self) -> Option<&Guest> {
         self.guest.as_ref()?.as_ref().ok()
     }
 
+    /// The environment's name and the facts for the run's file. None before a guest has booted.
     pub fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
         let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
         let machine = self.machine.as_ref();
@@ -110,12 +118,16 @@ impl LazyGuest {
         Some((self.name.clone(), facts))
     }
 
-    /// A guest that never came up is not started again, one that has ended is.
+    /// A worker in the guest. A guest that never came up is not started again; one that has ended is.
     pub fn channel(&mut self, workers: &Workers, case: &Case) -> Result<Channel, Failure> {
         let greeting = self.greeting(case)?;
         self.guest(workers)?.channel(&greeting)
     }
 
+    /// The case in the guest under its tracer.
+    ///
+    /// # Errors
+    /// As `channel`.
     pub fn traced(&mut self, workers: &Workers, case: &Case) -> Result<Traced, Failure> {
         let greeting = self.greeting(case)?;
         self.guest(workers)?.traced(&greeting)
@@ -170,6 +182,7 @@ pub(super) struct GuestLauncher<'a> {
 }
 
 impl<'a> GuestLauncher<'a> {
+    /// A launcher for `planned`; guests are booted when a case in them is launched.
     pub fn new(workers: &'a mut Workers, planned: &'a [Planned]) -> GuestLauncher<'a> {
         GuestLauncher {
             workers,
@@ -178,6 +191,7 @@ impl<'a> GuestLauncher<'a> {
         }
     }
 
+    /// The facts of all guests that were booted.
     pub fn facts(&self) -> Vec<(String, EnvironmentFacts)> {
         self.guests
             .values()

@@ -1,4 +1,4 @@
-//! What a session measures, and how.
+//! The cases and options of a session.
 
 use crate::runner::Fixture;
 use analysis::summary;
@@ -22,7 +22,7 @@ pub struct Job {
     pub runs: u32,
 }
 
-/// Whether it is measured only to show the speed of the machine.
+/// Whether a case is measured only to show the speed of the machine.
 pub fn only_for_speed(planned: &Planned) -> bool {
     planned.role == Role::Baseline && !summary::is_baseline(&planned.case)
 }
@@ -67,8 +67,11 @@ impl Default for RunOptions {
 }
 
 pub trait Watch {
+    /// A new part of the run begins, whose share starts at 0.
     fn stage(&self, stage: Stage);
-    fn at(&self, share: f64, doing: &str);
+
+    /// `share` from 0 to 1 of the stage is done, and this is next.
+    fn advance(&self, share: f64, doing: &str);
 }
 
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Where a run is kept while it is made: in a file, in a new file of a folder that many hosts may share, or nowhere.
+//! The place for a run while it is made: a file, a new file of a folder that many hosts may share, or none.
 
 use model::Run;
 use std::cell::OnceCell;
@@ -15,14 +15,17 @@ pub enum Keep {
 }
 
 impl Keep {
+    /// Keeps the run in this file, which is replaced; nowhere without a path.
     pub fn in_file(path: Option<&Path>) -> Keep {
         path.map_or(Keep::Nowhere, |path| Keep::File(path.to_path_buf()))
     }
 
+    /// Keeps the run in a new file of `folder`.
     pub fn in_folder(folder: &Path) -> Keep {
         Keep::Folder(folder.to_path_buf(), OnceCell::new())
     }
 
+    /// The new file in the folder, once it is written.
     pub fn chosen(&self) -> Option<&Path> {
         if let Keep::Folder(_, chosen) = self {
             chosen.get().map(PathBuf::as_path)
@@ -31,6 +34,10 @@ impl Keep {
         }
     }
 
+    /// Writes the run as it is so far.
+    ///
+    /// # Errors
+    /// The file or folder cannot be written.
     pub fn write(&self, run: &Run) -> Result<(), StoreError> {
         let (folder, chosen) = match self {
             Keep::Nowhere => return Ok(()),
@@ -41,7 +48,7 @@ impl Keep {
             return store::write_again(run, path);
         }
         let path = store::write_new(run, folder, &run.stem())?;
-        // Nobody else sets it.
+        // Only this function sets it, so this cannot fail.
         let _ = chosen.set(path);
         Ok(())
     }

@@ -13,7 +13,7 @@ impl Launcher for Workers {
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure> {
         let (child, facts) = self.start_ready(case, padding)?;
         let on_measuring = self.environment(&case.environment)?.cpus == Cpus::Measuring;
-        // Of a probe that said hello, only itself knows where it runs.
+        // Only the probe itself knows its CPU if a user's command started it.
         let watch = if child.hello().is_none() && on_measuring {
             self.placement.measuring.map(|cpu| (cpu, self.strayed()))
         } else {
@@ -36,7 +36,7 @@ impl Launcher for Workers {
 struct Ready {
     child: Child,
     facts: Facts,
-    /// It should stay there; the flag says that it did not.
+    /// The CPU on which it should stay, and the flag that says that it did not.
     watch: Option<(u32, Rc<Cell<bool>>)>,
     pinned: bool,
     waits: Option<Waits>,
@@ -81,29 +81,29 @@ struct Waits {
     thread: ThreadClock,
 }
 
-/// A worker that has answered goes to sleep meanwhile: CPU time of what is still on a CPU is that
+/// A worker that has answered goes to sleep meanwhile: the CPU time of a thread that still runs is that
 /// of the last tick.
 const SETTLE: Duration = Duration::from_micros(500);
 
-/// A worker may wait for less without being disturbed.
+/// The share of its time that a worker may wait without being disturbed.
 const LEAST_WAIT: f64 = 0.01;
 
-/// A worker that sleeps longer waits for what it has started.
+/// The share of its time beyond which a sleeping worker waits for a process that it has started.
 const LEAST_SLEEP: f64 = 0.1;
 
 impl Waits {
-    /// `None` if the worker tells by itself, or the system does not.
+    /// None if the worker reports its switches by itself, or the system does not tell.
     pub fn new(facts: &Facts) -> Option<Waits> {
-        let number = |name| facts.number(name).map(|number| number as i32);
         if facts.get("switches") != Some("unknown") {
             return None;
         }
-        let pid = number("pid")?;
-        let thread = ThreadClock::open(number("tid").unwrap_or(pid))?;
+        let pid = facts.number("pid")? as i32;
+        let tid = facts.number("tid").map_or(pid, |tid| tid as i32);
+        let thread = ThreadClock::open(tid)?;
         Some(Waits { pid, thread })
     }
 
-    /// Of all threads, because compilers and collectors of a runtime take turns with the one that
+    /// The CPU time of all threads, because compilers and collectors of a runtime take turns with the one that
     /// runs the batches; and the waits of this one.
     pub fn read(&self) -> Option<ThreadTime> {
         Some(ThreadTime {
@@ -112,23 +112,29 @@ impl Waits {
         })
     }
 
+    /// Whether the worker waited for a CPU during a reply. It is asked twice, because the first answer may be old.
     pub fn were_in(&self, reply: &Reply, before: ThreadTime) -> bool {
         let ns = reply.batches.iter().map(|batch| batch.ns).sum();
-        let waited = || self.read().is_some_and(|now| waited(before, now, ns));
-        waited() && {
+        self.waited_since(before, ns) && {
             std::thread::sleep(SETTLE);
-            waited()
+            self.waited_since(before, ns)
         }
+    }
+
+    fn waited_since(&self, before: ThreadTime, ns: u64) -> bool {
+        self.read().is_some_and(|now| waited(before, now, ns))
     }
 }
 
-/// Put on a CPU more than once, and neither on it nor asleep all the time. The wait before the
+/// Whether the worker was put on a CPU more than once, and was neither on it nor asleep all the time. The wait before the
 /// first batch is not in `ns`, so time that a CPU was used bounds the wait.
 fn waited(before: ThreadTime, now: ThreadTime, ns: u64) -> bool {
     let off_cpu = ns.saturating_sub(now.cpu_ns.saturating_sub(before.cpu_ns));
     let lost = off_cpu.min(now.waiting_ns.saturating_sub(before.waiting_ns));
-    let share = |part: u64| part as f64 / ns as f64;
-    now.turns > before.turns + 1 && share(lost) > LEAST_WAIT && share(off_cpu - lost) < LEAST_SLEEP
+    let slept = off_cpu - lost;
+    now.turns > before.turns + 1
+        && lost as f64 > LEAST_WAIT * ns as f64
+        && (slept as f64) < LEAST_SLEEP * ns as f64
 }
 
 #[cfg(test)]

@@ -20,25 +20,27 @@ const LATEST: usize = 20;
 /// neither learns nor teaches: its level is that of another build.
 pub fn learn(run: &mut Run, teaches: bool) {
     forget(run);
-    let Some(own) = level(run) else { return };
+    let Some(this_level) = level(run) else {
+        return;
+    };
     let Some(directory) = runner::state_directory() else {
         return;
     };
     let earlier: Vec<Level> = lines::read(&directory);
-    let latest = comparable(&earlier, &own);
-    let known = Known::beside(&latest, &own);
+    let latest = comparable(&earlier, &this_level);
+    let known = Known::beside(&latest, &this_level);
     match known.disturbed {
         Some(slower) => run.host.disturbed_percent = Some(100.0 * slower.exp_m1()),
         None => known.teach(run),
     }
-    // Without its line, later runs only know less. That of a disturbed one serves only if the faster ones are too old: then it
+    // A failure is no error: later runs only know less. A disturbed run teaches too: once the faster ones are too old to count, it
     // was the machine that changed.
     if teaches {
-        let _ = lines::add(&directory, &[own]);
+        let _ = lines::add(&directory, &[this_level]);
     }
 }
 
-/// What another run of the same samples may have learned from other earlier ones.
+/// Removes the facts that the same samples may have learned from other earlier runs.
 fn forget(run: &mut Run) {
     let host = &mut run.host;
     (
@@ -67,27 +69,16 @@ impl<'a> Known<'a> {
         let members = members(&all);
         let shifts =
             stats::run_shifts(&members, FEWEST_MEMBERS).unwrap_or_else(|| vec![0.0; all.len()]);
-        let speed = |i: &usize| all[*i].panel_ns;
         let fastest = (0..all.len())
-            .min_by(|a, b| speed(a).total_cmp(&speed(b)))
+            .min_by(|a, b| all[*a].panel_ns.total_cmp(&all[*b].panel_ns))
             .unwrap_or(0);
-        let apart = |run: usize| {
-            let level = |member: &Vec<f64>, run: usize| member[run] - shifts[run];
-            members
-                .iter()
-                .map(|member| (level(member, run) - level(member, fastest)).abs())
-                .sum::<f64>()
-                / members.len() as f64
-        };
-        let is_disturbed = |run: usize| apart(run) > APART;
+        let disturbed: Vec<bool> = (0..all.len())
+            .map(|run| distance(&members, &shifts, run, fastest) > APART)
+            .collect();
         Known {
-            disturbed: if is_disturbed(0) {
-                Some((speed(&0) / speed(&fastest)).ln())
-            } else {
-                None
-            },
+            disturbed: disturbed[0].then(|| (all[0].panel_ns / all[fastest].panel_ns).ln()),
             runs: (0..all.len())
-                .filter(|run| !is_disturbed(*run))
+                .filter(|run| !disturbed[*run])
                 .map(|run| (all[run], shifts[run] - shifts[0]))
                 .collect(),
         }
@@ -112,7 +103,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// What a case cost in the earlier ones, in units of the panel, the latest first.
+    /// A case's costs in the earlier runs, in units of the panel, the latest first.
     fn costs(&self, key: &str, in_user_mode: bool) -> Vec<f64> {
         self.runs
             .iter()
@@ -126,7 +117,16 @@ impl<'a> Known<'a> {
     }
 }
 
-/// ln of what the panel's members cost in units of its mean, for those that all runs have: by member and run.
+/// How far the members of two runs are apart on average, in ln units, after each run's shift.
+fn distance(members: &[Vec<f64>], shifts: &[f64], run: usize, other: usize) -> f64 {
+    members
+        .iter()
+        .map(|member| ((member[run] - shifts[run]) - (member[other] - shifts[other])).abs())
+        .sum::<f64>()
+        / members.len() as f64
+}
+
+/// ln of the costs of the panel's members in units of its mean, for members that all runs have: by member and run.
 fn members(runs: &[&Level]) -> Vec<Vec<f64>> {
     PANEL
         .iter()
@@ -142,7 +142,7 @@ fn members(runs: &[&Level]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The costs, latest first, since they last changed for good: what was before says nothing of the next run.
+/// The costs, latest first, since they last changed for good: earlier ones say nothing about the next run.
 fn since_change(mut costs: Vec<f64>) -> Vec<f64> {
     let ln: Vec<f64> = costs.iter().rev().map(|cost| cost.ln()).collect();
     if let Some(changed) = change_points(&ln).last() {
@@ -162,7 +162,7 @@ fn level(run: &Run) -> Option<Level> {
             run.host.cpu.as_deref().unwrap_or_default(),
             run.host.measuring_cpu.map_or(-1, i64::from)
         ),
-        // What an administrator changes at boot changes the cost of all calls for good.
+        // A new kernel, boot parameter or mitigation changes the cost of all calls for good.
         kernel: [
             run.host.kernel.as_deref().unwrap_or_default(),
             run.host.command_line.as_deref().unwrap_or_default(),
@@ -181,7 +181,7 @@ fn level(run: &Run) -> Option<Level> {
     })
 }
 
-/// What identifies the machine: its name, or in a container, which may have a new one each time, the boot of its kernel.
+/// The machine's identity: its name, or in a container, which may have a new one each time, the boot of its kernel.
 fn machine(host: &Host) -> Option<String> {
     match host.container {
         Some(_) => Sources::default().text("proc/sys/kernel/random/boot_id"),
@@ -201,7 +201,7 @@ fn cases(run: &Run, panel: &Panel) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// What is the same for the same case of another run, with the unit of its cost.
+/// A text that is the same for the same case of another run, with the unit of its cost.
 fn key(case: &Case, in_user_mode: bool) -> String {
     let Case {
         environment,
@@ -234,15 +234,15 @@ fn key(case: &Case, in_user_mode: bool) -> String {
 
 const LONGEST: usize = 200;
 
-/// The latest levels that can be compared with `own`, the latest first.
-fn comparable<'a>(earlier: &'a [Level], own: &Level) -> Vec<&'a Level> {
+/// The latest levels that can be compared with `level`, the latest first.
+fn comparable<'a>(earlier: &'a [Level], level: &Level) -> Vec<&'a Level> {
     earlier
         .iter()
         .rev()
-        .filter(|level| {
-            (&level.host, &level.cpu, &level.kernel, &level.build)
-                == (&own.host, &own.cpu, &own.kernel, &own.build)
-                && level.members.keys().eq(own.members.keys())
+        .filter(|other| {
+            (&other.host, &other.cpu, &other.kernel, &other.build)
+                == (&level.host, &level.cpu, &level.kernel, &level.build)
+                && other.members.keys().eq(level.members.keys())
         })
         .take(LATEST - 1)
         .collect()
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     /// A run with members that cost 1, 2, 3 ... ns times `speed`, and `odd` times as much for every other one.
-    fn at(speed: f64, odd: f64) -> Level {
+    fn level_at(speed: f64, odd: f64) -> Level {
         fn text(text: &str) -> String {
             text.to_string()
         }
@@ -293,7 +293,8 @@ mod tests {
 
     #[test]
     fn a_run_in_other_proportions_than_the_fastest_was_disturbed() {
-        let (fast, slow_clock, neighbour) = (at(1.0, 1.0), at(1.2, 1.0), at(1.0, 1.4));
+        let (fast, slow_clock, neighbour) =
+            (level_at(1.0, 1.0), level_at(1.2, 1.0), level_at(1.0, 1.4));
         let known = Known::beside(&[&neighbour, &fast], &slow_clock);
         assert_eq!((known.runs.len(), known.disturbed), (2, None));
         let known = Known::beside(&[&slow_clock, &fast], &neighbour);
@@ -304,35 +305,41 @@ mod tests {
     /// One member in another state moves the panel's mean, and no row's history.
     #[test]
     fn costs_are_relative_to_what_most_members_are() {
-        let mut odd = at(1.0, 1.0);
+        let mut odd = level_at(1.0, 1.0);
         let factor = 1.3f64;
         *odd.members.get_mut("call.direct").unwrap() *= factor;
         odd.panel_ns *= factor.powf(1.0 / 12.0);
         odd.cases
             .values_mut()
             .for_each(|cost| *cost /= factor.powf(1.0 / 12.0));
-        let level = at(1.0, 1.0);
+        let level = level_at(1.0, 1.0);
         let costs = Known::beside(&[&odd], &level).costs("native file.stat", false);
         assert!((costs[0] - 2.5).abs() < 1e-9, "{costs:?}");
     }
 
     #[test]
     fn runs_on_the_same_machine_count() {
-        let level = at(10.0, 1.0);
+        let level = level_at(10.0, 1.0);
         let elsewhere = Level {
             host: "there".to_string(),
-            ..at(30.0, 1.0)
+            ..level_at(30.0, 1.0)
         };
-        let mut fewer = at(30.0, 1.0);
+        let mut fewer = level_at(30.0, 1.0);
         fewer.members.pop_last();
         let translated = Level {
             build: "aarch64, clang".to_string(),
-            ..at(30.0, 1.0)
+            ..level_at(30.0, 1.0)
         };
-        let earlier = [at(9.0, 1.0), elsewhere, fewer, translated, at(11.0, 1.0)];
+        let earlier = [
+            level_at(9.0, 1.0),
+            elsewhere,
+            fewer,
+            translated,
+            level_at(11.0, 1.0),
+        ];
         assert_eq!(comparable(&earlier, &level), [&earlier[4], &earlier[0]]);
         assert_eq!(
-            comparable(&vec![at(9.0, 1.0); 90], &level).len(),
+            comparable(&vec![level_at(9.0, 1.0); 90], &level).len(),
             LATEST - 1
         );
     }

@@ -1,5 +1,5 @@
-//! From a session, which is opened on this machine or those that commands of the user's lead to, to
-//! a run: a job is checked, then prepared, then measured.
+//! Makes a run from a session, which is opened on this machine or on those to which a user's commands lead:
+//! a job is checked, then prepared, then measured.
 
 use super::cpu_monitor::CpuMonitor;
 use super::entry_cache::EntryCache;
@@ -20,7 +20,7 @@ use sys::taxes::taxes;
 pub struct Session {
     pub catalogue: Vec<Operation>,
     pub(super) options: RunOptions,
-    /// When it was opened, or renewed for a further run.
+    /// The time of its opening, or of its renewal for a further run.
     pub(super) opened: Instant,
     pub(super) workers: Workers,
     pub(super) interrupt: Interrupt,
@@ -32,10 +32,18 @@ pub struct Session {
 }
 
 impl Session {
+    /// Opens a session on this machine.
+    ///
+    /// # Errors
+    /// No directory to work in, a probe that does not start, or a CPU that cannot be used.
     pub fn open(options: RunOptions) -> Result<Session> {
         Session::open_sides(options, Sides::One)
     }
 
+    /// Opens a session with several sides, or on another machine.
+    ///
+    /// # Errors
+    /// As `open`, or a side cannot be used.
     pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
         let opened = Instant::now();
         let sources = Sources::default();
@@ -70,14 +78,20 @@ impl Session {
         })
     }
 
+    /// The facts of the machine that is measured, before the run.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
+    /// The workers of the session, e.g. to ask for their environments.
     pub fn workers(&self) -> &Workers {
         &self.workers
     }
 
+    /// The facts that a native probe reports about its machine.
+    ///
+    /// # Errors
+    /// It does not start.
     pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
         Ok(self
             .workers
@@ -109,7 +123,7 @@ fn cpu_elsewhere(wanted: Wanted) -> String {
     }
 }
 
-/// What the rest of this machine does during a run; nothing is known of another one's.
+/// Clocks of the rest of this machine's work during a run; another machine's are unknown.
 #[derive(Default)]
 pub(super) struct Clocks {
     pub steal: Option<StealClock>,
@@ -117,6 +131,7 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
+    /// Starts the clocks; none if all cases are on another machine (`alone`).
     pub fn start(sources: &Sources, measuring: Option<u32>, alone: bool) -> Clocks {
         if alone {
             return Clocks::default();
@@ -136,7 +151,10 @@ pub struct Ready {
 
 impl Session {
     /// Checks that limits allow as many workers at once, that there is room for fixtures, and that
-    /// what was named can be had.
+    /// environments and snippets that the user named can be used.
+    ///
+    /// # Errors
+    /// The first check that fails, with the numbers or reasons.
     pub fn check(&self, job: &Job) -> Result<()> {
         let cases = job.planned.len() as u64;
         let processes = job
@@ -159,6 +177,10 @@ impl Session {
         self.check_named(job)
     }
 
+    /// Makes the fixtures and plans the controls.
+    ///
+    /// # Errors
+    /// A fixture cannot be made.
     pub fn prepare(self, job: Job) -> Result<Ready> {
         self.make_fixtures(&job.fixtures)?;
         let planned = self.with_controls(self.with_switches(job.planned));
@@ -182,18 +204,16 @@ impl Session {
         each.try_for_each(|(directory, fixture)| fixture.make(directory, &self.interrupt))
     }
 
-    /// Whether the environment of each adds processes. In one that does not exist, the case fails
+    /// Notes for each case whether its environment adds processes. In one that does not exist, the case fails
     /// when it is started.
     fn with_switches(&self, planned: Vec<Planned>) -> Vec<Planned> {
-        let switches = |name: &str| {
-            self.workers
-                .environment(name)
-                .is_ok_and(|environment| environment.switches)
-        };
         planned
             .into_iter()
             .map(|case| Planned {
-                adds_processes: switches(&case.case.environment),
+                adds_processes: self
+                    .workers
+                    .environment(&case.case.environment)
+                    .is_ok_and(|environment| environment.switches),
                 ..case
             })
             .collect()
@@ -201,6 +221,7 @@ impl Session {
 }
 
 impl Ready {
+    /// A warning if the promised time is too short for the job.
     pub fn shortfall(&mut self) -> Option<String> {
         self.session.shortfall(&self.job.planned, &mut self.cache)
     }

@@ -19,14 +19,14 @@ use sys::Sources;
 use sys::counters::{Offer, offer};
 
 impl Session {
-    pub(super) fn pass(&mut self, job: &Job, cache: EntryCache, watch: &dyn Watch) -> Found {
+    pub(super) fn pass(&mut self, job: &Job, cache: EntryCache, watch: &dyn Watch) -> PassResults {
         let mut findings = self.pass_all(&job.planned, cache, watch);
         self.count_in_guests(&mut findings.cases, watch);
         self.time_singles(&mut findings.cases, watch);
         findings
     }
 
-    fn pass_all(&self, planned: &[Planned], cache: EntryCache, watch: &dyn Watch) -> Found {
+    fn pass_all(&self, planned: &[Planned], cache: EntryCache, watch: &dyn Watch) -> PassResults {
         let offer = if self.options.counters {
             Some(offer(&Sources::default()))
         } else {
@@ -43,7 +43,7 @@ impl Session {
         let mut cases = Vec::new();
         let all = planned.len() as f64;
         for (i, planned) in planned.iter().enumerate() {
-            watch.at(i as f64 / all, &planned.case.to_string());
+            watch.advance(i as f64 / all, &planned.case.to_string());
             let passes = self.pass_warm_or_cold(planned, &mut means);
             cases.push(Passed {
                 planned: planned.clone(),
@@ -52,10 +52,10 @@ impl Session {
         }
         means.cache.keep();
         add_scaled(&mut cases);
-        Found { cases, warning }
+        PassResults { cases, warning }
     }
 
-    /// The passes of a cold case are those of its warm one.
+    /// The passes of a cold case are those of its warm one: cold calls enter the kernel as often.
     fn pass_warm_or_cold(&self, planned: &Planned, means: &mut Means) -> Result<Passes, Failure> {
         let is_cold = planned.case.cold().is_some();
         if is_cold {
@@ -70,7 +70,7 @@ impl Session {
                 passes
             }
         }?;
-        // The shares and events of a warm loop are not those of a cold call.
+        // Shares and events do depend on warm caches.
         Ok(if is_cold {
             Passes {
                 mode_samples: None,
@@ -109,7 +109,7 @@ impl Session {
         let counters = means
             .offer
             .as_ref()
-            .map(|offer| counters::count(&self.workers, &alone, offer, counting));
+            .map(|offer| counters::count_events(&self.workers, &alone, offer, counting));
         let counters = counters.transpose()?;
         let mode_samples = split(&self.workers, &alone, sampling);
         Ok(Passes {
@@ -139,7 +139,7 @@ impl Session {
             .latency_time
             .unwrap_or(self.effort(passed.len()).singles);
         for (i, Passed { planned, passes }) in passed.iter_mut().enumerate() {
-            watch.at(i as f64 / all, &planned.case.to_string());
+            watch.advance(i as f64 / all, &planned.case.to_string());
             let is_guest = self
                 .workers
                 .environment(&planned.case.environment)
@@ -162,9 +162,9 @@ impl Session {
     }
 }
 
-/// Of the time that is left, single calls of one case take at most one part in so many to know their 99th percentile; and what they take if
-/// no time was promised.
+/// Single calls of one case take at most the remaining time divided by this to know their 99th percentile.
 const MOST_OF_LEFT: u32 = 4;
+/// The most that they take if no time was promised.
 const UNPROMISED: Duration = Duration::from_secs(5);
 
 struct Means {
@@ -174,7 +174,7 @@ struct Means {
     done: HashMap<Case, Result<Passes, Failure>>,
 }
 
-/// Entries that are too many to count are those on the line of the same case at smaller values of a parameter.
+/// Entries that are too many to count are extrapolated from the same case at smaller values of a parameter.
 fn add_scaled(cases: &mut [Passed]) {
     for i in 0..cases.len() {
         let params = &cases[i].planned.case.params;
@@ -187,21 +187,16 @@ fn add_scaled(cases: &mut [Passed]) {
     }
 }
 
-fn scaled(own: &Passed, name: &str, all: &[Passed]) -> Option<Proof> {
-    let unknown = own.passes.as_ref().ok()?;
+fn scaled(unknown_case: &Passed, name: &str, all: &[Passed]) -> Option<Proof> {
+    let unknown = unknown_case.passes.as_ref().ok()?;
     let EntriesStatus::Unverified(reason) = &unknown.proof.status else {
         return None;
     };
-    let others = |case: &Case| {
-        let mut case = case.clone();
-        let value = case.params.remove(name);
-        (case, value)
-    };
-    let (case, value) = others(&own.planned.case);
+    let (case, value) = without_param(&unknown_case.planned.case, name);
     let mut counted: Vec<(u64, &Entries)> = all
         .iter()
         .filter_map(|passed| {
-            let (same, value) = others(&passed.planned.case);
+            let (same, value) = without_param(&passed.planned.case, name);
             let proof = &passed.passes.as_ref().ok()?.proof;
             let is_counted = same == case && proof.status == EntriesStatus::Verified;
             if is_counted {
@@ -223,6 +218,12 @@ fn scaled(own: &Passed, name: &str, all: &[Passed]) -> Option<Proof> {
             "{reason}; these are on the line of {name}={values}"
         ))
     })
+}
+
+fn without_param(case: &Case, name: &str) -> (Case, Option<u64>) {
+    let mut case = case.clone();
+    let value = case.params.remove(name);
+    (case, value)
 }
 
 fn not_cold(planned: &Planned) -> Result<(), Failure> {
@@ -259,12 +260,13 @@ impl Passes {
         }
     }
 
+    /// No pass was made, for this reason; the reason is the entries' status.
     pub fn none(reason: &str) -> Passes {
         Passes::new(Proof::none(reason))
     }
 }
 
-pub struct Found {
+pub struct PassResults {
     pub cases: Vec<Passed>,
     pub warning: Option<String>,
 }
@@ -275,6 +277,7 @@ pub struct Passed {
 }
 
 impl Passed {
+    /// Whether the rounds time the case: it has not failed, and its instructions were not counted instead.
     pub fn is_timed(&self) -> bool {
         self.passes
             .as_ref()

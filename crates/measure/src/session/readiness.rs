@@ -1,6 +1,6 @@
-//! Whether environments can be used here: each is built and started once, for a moment. What was
-//! asked for by name and cannot be had is refused before anything is measured; what patterns and
-//! studies name becomes rows with reasons.
+//! Checks whether environments can be used here: each is built and started once, for a moment. One that the user
+//! named and that cannot be used is refused before anything is measured; those that patterns and
+//! studies name become rows with reasons.
 
 use super::{Job, Session};
 use crate::guest::images::Images;
@@ -27,7 +27,7 @@ pub enum Readiness {
     NotPermitted,
 }
 
-/// As [`readiness`], without building anything.
+/// As [`readiness`], without building a probe, which takes seconds.
 pub fn readiness_as_built(
     workers: &Workers,
     environment: &Environment,
@@ -39,7 +39,7 @@ pub fn readiness_as_built(
     readiness(workers, environment)
 }
 
-/// Also says what to install, why it was refused, or which images there are for a machine that
+/// Whether the environment can be used, and a text: what to install, why it was refused, or the images for a machine that
 /// boots any kernel. Such a machine is not booted.
 pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
     let case = Case::native(EMPTY_LOOP).in_environment(&environment.name);
@@ -68,7 +68,7 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
     }
 }
 
-/// For where the name of the environment stands already.
+/// The message for a place that already names the environment.
 fn without_name<'a>(message: &'a str, name: &str) -> &'a str {
     let prefix = format!("environment {name}: ");
     message.strip_prefix(&prefix).unwrap_or(message)
@@ -140,7 +140,7 @@ fn refusal(workers: &Workers, name: &str) -> Option<String> {
         Err(failure) => return Some(failure.message),
     };
     if environment.machine.is_some() {
-        // Booting it takes long; its image is what is most often missing.
+        // Booting it takes long, and usually only its image is missing.
         return guest::kernel(&environment)
             .err()
             .map(|error| format!("{error:#}"));
@@ -148,8 +148,8 @@ fn refusal(workers: &Workers, name: &str) -> Option<String> {
     if name == NATIVE {
         return None;
     }
-    let (found, why) = readiness(workers, &environment);
-    if found == Readiness::Ready {
+    let (readiness, why) = readiness(workers, &environment);
+    if readiness == Readiness::Ready {
         return None;
     }
     why

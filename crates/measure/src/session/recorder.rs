@@ -106,6 +106,7 @@ impl Recorder<'_> {
         run
     }
 
+    /// The run with all results, written for the last time. The error is that of the writing; the run can still be shown.
     pub fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
         let mut run = self.run(measured);
         run.complete = self.last && !self.interrupt.is_set();
@@ -120,8 +121,8 @@ impl Recorder<'_> {
             .and_then(|busy| busy.cpus_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
         if !self.interrupt.is_set() {
-            // Runs right after it show too little of what tomorrow's do; a disturbed one, or one that somebody traced, shows nothing
-            // about quiet ones.
+            // Repeats scatter less than runs on different days, so only the first teaches. A run that was disturbed or traced says
+            // nothing about quiet ones.
             let is_taxed = run.host.taxes.iter().any(Tax::is_passing);
             let teaches = self.first && !is_taxed && self.cpu_monitor.warnings().is_empty();
             noise_history::learn(&mut run, teaches);
@@ -133,12 +134,12 @@ impl Recorder<'_> {
 
 impl Observer for Recorder<'_> {
     fn progress(&mut self, share: f64, doing: &str) {
-        self.watch.at(share, doing);
+        self.watch.advance(share, doing);
     }
 
     fn results(&mut self, measured: &[Measured]) {
         let run = self.run(measured);
-        // A failed write here is no error: the one at the end decides.
+        // A failed write here is not reported: the last write decides.
         self.looked |= self.write(&run).is_ok();
     }
 
@@ -150,12 +151,11 @@ impl Observer for Recorder<'_> {
 /// A coarse clock with smaller steps is not moved by a tick, as in sandboxes with a kernel of their own.
 const FINE_CLOCK_NS: f64 = 100_000.0;
 
-/// Adds what probes report about the machine: libc, the kernel's tick, and the clock's cost and step in nanoseconds (medians over all probes).
+/// Adds the facts that probes report about the machine: libc, the kernel's tick in Hz, and the clock's cost and step in nanoseconds
+/// (medians over all probes).
 pub fn add_facts<'a>(host: &mut Host, facts: impl Iterator<Item = &'a Facts> + Clone) {
-    let numbers =
-        |name: &str| stats::median(facts.clone().filter_map(|f| f.number(name)).collect());
-    host.clock_cost_ns = numbers("clock_cost_ns");
-    host.clock_step_ns = numbers("clock_step_ns");
+    [host.clock_cost_ns, host.clock_step_ns] = ["clock_cost_ns", "clock_step_ns"]
+        .map(|name| stats::median(facts.clone().filter_map(|f| f.number(name)).collect()));
     host.tick_hz = facts
         .clone()
         .find_map(|f| f.number("tick_ns"))

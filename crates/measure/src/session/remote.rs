@@ -1,5 +1,5 @@
-//! Environments that a user's own command makes: whether a probe answers there, and what it reports
-//! about its machine.
+//! Visits environments that a user's own command makes: checks that a probe answers there, and asks it for facts about
+//! its machine.
 
 use crate::runner::{Child, Environment, Workers, parse_catalogue};
 use anyhow::{Context, Result};
@@ -70,6 +70,11 @@ const NOT_THE_PROBE: &str =
     "the command runs the probe in a process of its own, which is not traced";
 
 impl Remote {
+    /// Starts a probe in each environment and asks for its facts. `alone` says that all cases are on one other machine, whose facts and
+    /// catalogue then replace this one's.
+    ///
+    /// # Errors
+    /// No probe answers, or it is of another version.
     pub fn visit(
         workers: &mut Workers,
         environments: &[Environment],
@@ -170,18 +175,18 @@ fn two_machines(name: &str, host: &Host) -> String {
 }
 
 fn machine(child: &mut Child, directory: &Path, hello: &Facts) -> Result<Machine> {
-    let told = child.ask("facts", "facts")?;
-    let told: Facts = told
+    let lines = child.ask("facts", "facts")?;
+    let answered: Facts = lines
         .iter()
         .filter_map(|line| line.strip_prefix("fact ")?.split_once('='))
         .map(owned)
         .collect();
     let tree = private::temporary(directory, "machine-")?;
-    if told.get("system") == Some("Linux") {
-        let of_cpu = hello
+    if answered.get("system") == Some("Linux") {
+        let cpu_files = hello
             .number("cpu")
             .map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/*"));
-        for pattern in FILES.iter().map(ToString::to_string).chain(of_cpu) {
+        for pattern in FILES.iter().map(ToString::to_string).chain(cpu_files) {
             let lines = child.ask(&format!("show {pattern}"), "shown")?;
             files(&lines)
                 .iter()
@@ -198,9 +203,9 @@ fn machine(child: &mut Child, directory: &Path, hello: &Facts) -> Result<Machine
         ..host::facts(&sources, cpu)
     };
     Ok(Machine {
-        host: host_of(&told, hello, files),
+        host: host_of(&answered, hello, files),
         operations,
-        compiler: told.get("compiler").unwrap_or("unknown").to_string(),
+        compiler: answered.get("compiler").unwrap_or("unknown").to_string(),
     })
 }
 
@@ -244,25 +249,33 @@ fn write_below(tree: &Path, path: &str, text: &str) -> Result<()> {
     Ok(fs::write(file, text)?)
 }
 
-/// Facts in files, completed by those that system calls returned. Nothing of this machine's.
-fn host_of(told: &Facts, hello: &Facts, files: Host) -> Host {
-    let text = |name: &str| told.get(name).map(str::to_string);
-    let whole = |name: &str| told.number(name).map(|number| number as u64);
+/// Facts in the other machine's files, completed by those that its system calls returned; none are this machine's.
+fn host_of(answered: &Facts, hello: &Facts, files: Host) -> Host {
+    fn text(facts: &Facts, name: &str) -> Option<String> {
+        facts.get(name).map(str::to_string)
+    }
+
+    fn whole(facts: &Facts, name: &str) -> Option<u64> {
+        facts.number(name).map(|number| number as u64)
+    }
+
     let measuring_cpu = hello.number("cpu").map(|cpu| cpu as u32);
     let reason = measuring_cpu.map_or("not pinned there", |_| "the probe pinned itself there");
     Host {
-        name: text("name"),
-        system: text("system"),
-        kernel: text("kernel").or(files.kernel),
-        kernel_version: text("kernel_version").or(files.kernel_version),
-        architecture: text("architecture"),
-        cpu: files.cpu.or(text("cpu")),
-        cpus: files.cpus.or(whole("cpus").map(|cpus| cpus as u32)),
+        name: text(answered, "name"),
+        system: text(answered, "system"),
+        kernel: text(answered, "kernel").or(files.kernel),
+        kernel_version: text(answered, "kernel_version").or(files.kernel_version),
+        architecture: text(answered, "architecture"),
+        cpu: files.cpu.or(text(answered, "cpu")),
+        cpus: files
+            .cpus
+            .or(whole(answered, "cpus").map(|cpus| cpus as u32)),
         cpus_allowed: None,
-        memory_mib: files.memory_mib.or(whole("memory_mib")),
-        file_system: text("file_system")
-            .or(whole("file_system_magic").and_then(host::file_system_kind)),
-        user: text("user"),
+        memory_mib: files.memory_mib.or(whole(answered, "memory_mib")),
+        file_system: text(answered, "file_system")
+            .or(whole(answered, "file_system_magic").and_then(host::file_system_kind)),
+        user: text(answered, "user"),
         measuring_cpu,
         measuring_cpu_reason: Some(reason.to_string()),
         ..files
@@ -297,19 +310,19 @@ mod tests {
 
     #[test]
     fn another_system_is_described_by_what_it_tells() {
-        let told = [
+        let answered = [
             ("system", "FreeBSD"),
             ("kernel", "14.1"),
             ("cpus", "4"),
             ("architecture", "amd64"),
         ];
-        let told: Facts = told.map(owned).into_iter().collect();
+        let answered: Facts = answered.map(owned).into_iter().collect();
         let nothing = Host {
             system: Some("Linux".into()),
             architecture: Some("x86_64".into()),
             ..Host::default()
         };
-        let host = host_of(&told, &Facts::default(), nothing);
+        let host = host_of(&answered, &Facts::default(), nothing);
         let texts = [
             &host.system,
             &host.kernel,

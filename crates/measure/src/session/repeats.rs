@@ -1,10 +1,10 @@
-//! The whole run several times, each in a new directory with new processes and in a new order.
+//! Repeats the whole run, each time in a new directory with new processes and in a new order.
 //! Entries, instructions and modes are those of the first run, since they do not scatter from run
 //! to run as times do.
 
 use super::cpu_monitor::CpuMonitor;
 use super::open::{Clocks, start};
-use super::passes::Found;
+use super::passes::PassResults;
 use super::{Job, Keep, Session, Stage, Watch};
 use crate::runner::Fixture;
 use anyhow::Result;
@@ -18,14 +18,18 @@ impl Session {
     pub(super) fn measure_runs(
         &mut self,
         job: &Job,
-        findings: &mut Found,
+        findings: &mut PassResults,
         cpu_monitor: CpuMonitor,
         watch: &dyn Watch,
         out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
         let runs = job.runs;
-        let part = |run: u32| Part { watch, run, runs };
-        let (mut run, mut stored) = self.time(job, &mut *findings, 0, cpu_monitor, &part(0), out);
+        let first = Part {
+            watch,
+            run: 0,
+            runs,
+        };
+        let (mut run, mut stored) = self.time(job, &mut *findings, 0, cpu_monitor, &first, out);
         for index in 1..runs {
             if self.interrupt.is_set() {
                 break;
@@ -45,7 +49,11 @@ impl Session {
                 &mut *findings,
                 index,
                 cpu_monitor,
-                &part(index),
+                &Part {
+                    watch,
+                    run: index,
+                    runs,
+                },
                 &Keep::default(),
             );
             if self.interrupt.is_set() {
@@ -103,13 +111,13 @@ impl Watch for Part<'_> {
         }
     }
 
-    fn at(&self, share: f64, doing: &str) {
+    fn advance(&self, share: f64, doing: &str) {
         let share = (f64::from(self.run) + share) / f64::from(self.runs);
         match self.runs {
-            0 | 1 => self.watch.at(share, doing),
+            0 | 1 => self.watch.advance(share, doing),
             runs => self
                 .watch
-                .at(share, &format!("run {} of {runs}: {doing}", self.run + 1)),
+                .advance(share, &format!("run {} of {runs}: {doing}", self.run + 1)),
         }
     }
 }
@@ -126,7 +134,7 @@ mod tests {
         fn stage(&self, _: Stage) {
             self.0.borrow_mut().push((0.0, "stage".into()));
         }
-        fn at(&self, share: f64, doing: &str) {
+        fn advance(&self, share: f64, doing: &str) {
             self.0.borrow_mut().push((share, doing.into()));
         }
     }
@@ -141,7 +149,7 @@ mod tests {
                 runs: 2,
             };
             part.stage(Stage::Measuring);
-            part.at(0.5, "measuring");
+            part.advance(0.5, "measuring");
         }
         let seen: Vec<String> = seen
             .0

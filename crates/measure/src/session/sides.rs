@@ -17,7 +17,7 @@ pub enum Sides {
 }
 
 impl Sides {
-    /// All different; empty for one side.
+    /// The names of the sides, all different; empty for one side.
     pub fn names(&self) -> Vec<String> {
         match self {
             Sides::One => Vec::new(),
@@ -51,6 +51,7 @@ impl Sides {
         }
     }
 
+    /// The environments that a user's commands make.
     pub fn environments(&self) -> &[Environment] {
         if let Sides::Commands(_, environments) = self {
             environments
@@ -59,10 +60,12 @@ impl Sides {
         }
     }
 
+    /// Whether the sides are variants of the native environment: another probe or other directories.
     pub fn are_variants(&self) -> bool {
         !matches!(self, Sides::Commands(..)) && !self.names().is_empty()
     }
 
+    /// Whether all cases run on one other machine, or several, and none on this one.
     pub fn is_all_elsewhere(&self) -> bool {
         let environments = self.environments();
         !environments.is_empty()
@@ -108,7 +111,7 @@ impl Sides {
     }
 }
 
-/// Never to be taken for an environment.
+/// A name that cannot be that of an environment, because it has a slash.
 fn directory_name(path: &Path) -> String {
     let name = path.to_string_lossy().into_owned();
     if name.contains('/') {

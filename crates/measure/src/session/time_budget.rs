@@ -1,5 +1,5 @@
-//! The wall time that `--time` promises for a whole run: what the untimed passes may take of it,
-//! and what does not fit.
+//! Divides the wall time that `--time` promises for a whole run: how much the untimed passes may take,
+//! and whether the job fits.
 
 use super::entry_cache::EntryCache;
 use super::job::only_for_speed;
@@ -31,7 +31,7 @@ const LEAST: Effort = Effort {
     counting: Duration::from_millis(30),
     singles: Duration::from_millis(5),
 };
-/// One part in so many of the time that is left when they begin.
+/// Passes take the time that is left when they begin, divided by this.
 const PASSES: u32 = 2;
 /// A pass takes this many times its longest request.
 const REQUESTS: u32 = 8;
@@ -39,7 +39,7 @@ const REQUESTS: u32 = 8;
 const BLOCKS: u32 = 48;
 /// A promise may be exceeded by so much without a word.
 const LATE: f64 = 1.15;
-/// What an operation of the probe takes in all passes and rounds.
+/// The time of an operation of the probe in all passes and rounds.
 const CASE: Duration = Duration::from_millis(45);
 /// In addition, for its kernel entries, for a program that is not the probe, and for each MiB that displaces caches.
 const PROOF: Duration = Duration::from_millis(35);
@@ -69,7 +69,7 @@ impl Session {
             .map_or(FULL, |left| Effort::within(left / PASSES / passes / cases))
     }
 
-    /// Each of so many cases has one in every time block.
+    /// The slots for so many cases, of which each has one slot in every time block.
     pub(super) fn slots(&self, cases: u32) -> Slots {
         let Some(left) = self.left() else {
             return Slots::SHORT;
@@ -80,6 +80,7 @@ impl Session {
         }
     }
 
+    /// A note if probes must be built first, for which the promised time does not pay.
     pub fn builds_first(&self, job: &Job) -> Option<String> {
         let whole = self.options.whole?.as_secs_f64();
         let names: BTreeSet<&str> = job
@@ -121,7 +122,7 @@ impl Session {
         }
     }
 
-    /// Its starts, its passes, and a slot in each block of the first look.
+    /// The least time for a case: its starts, its passes, and a slot in each block of the first look.
     fn least(&self, planned: &Planned, cache: &mut EntryCache) -> Duration {
         let counted =
             !self.options.verify || only_for_speed(planned) || cache.find(self, planned).is_some();

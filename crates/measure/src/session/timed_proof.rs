@@ -1,5 +1,5 @@
-//! The timed part of a run proves itself: entries that are rare or none are counted again, over as many iterations as were timed,
-//! whatever a shorter pass or an earlier run has found.
+//! Proves the timed part of a run: entries that are rare or absent are counted again over as many iterations as were timed,
+//! whatever a shorter pass or an earlier run has counted.
 
 use super::passes::Passed;
 use super::{Session, Stage, Watch};
@@ -16,11 +16,11 @@ use std::time::Duration;
 const MOST_OF_TIMED: u32 = 2;
 const LEAST: Duration = Duration::from_millis(150);
 
-/// What the threads that run empty loops enter by themselves, by language and environment, and in what time.
+/// Entries of the threads that run empty loops, by language and environment, with the time in which they were counted.
 type Usual<'a> = HashMap<(&'a Option<String>, &'a str), (Entries, Duration)>;
 
 impl Session {
-    /// Of all runs, by the measurements of the first.
+    /// Counts for the iterations of all runs, which are estimated by those of the first.
     pub(super) fn prove_timed(
         &self,
         passed: &mut [Passed],
@@ -31,6 +31,7 @@ impl Session {
         let outcomes: HashMap<&Case, &Outcome> =
             measured.iter().map(|m| (&m.case, &m.outcome)).collect();
         let mut all: Vec<&mut Passed> = passed.iter_mut().collect();
+        // Empty loops come first: they show which calls a runtime makes by itself.
         all.sort_by_key(|passed| !passed.planned.case.is_empty_loop());
         watch.stage(Stage::Proving);
         let (mut usual, share) = (Usual::new(), 1.0 / all.len() as f64);
@@ -39,7 +40,7 @@ impl Session {
                 (passes, outcomes.get(&planned.case), self.interrupt.is_set())
                 && passes.proof.is_rare()
             {
-                watch.at(i as f64 * share, &planned.case.to_string());
+                watch.advance(i as f64 * share, &planned.case.to_string());
                 let proof = self.prove_one(planned, timed, runs.max(1), &mut usual);
                 if !self.interrupt.is_set() {
                     passes.proof = proof;

@@ -2,7 +2,7 @@
 
 use super::cpu_monitor::CpuMonitor;
 use super::guests::GuestLauncher;
-use super::passes::Found;
+use super::passes::PassResults;
 use super::recorder::Recorder;
 use super::{Job, Keep, Session, Stage, Watch};
 use crate::engine::{self, Clock, Config, Slots};
@@ -14,24 +14,24 @@ use std::time::{Duration, Instant};
 use store::StoreError;
 use sys::clock::since_1970;
 
-/// Per case, and bounds of the sum over all cases.
+/// The time for each case, and bounds of the sum over all cases.
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
 const MOST_BUDGET: Duration = Duration::from_secs(100);
 /// Added for cold cases: displacing takes nearly all of the time.
 const MORE_IF_COLD: Duration = Duration::from_millis(650);
-/// Of its time in the rounds, a case whose entries are rare takes so much again to prove that.
+/// The time to prove a case whose entries are rare, as a share of its time in the rounds.
 const PROOF_OF_TIMED: f64 = 0.6;
-/// Per second of samples in long slots: the rest goes to launches, cold batches and requests.
+/// Seconds of a run for each second of samples in long slots: the rest goes to launches, cold batches and requests.
 const BESIDE_SAMPLES: f64 = 1.25;
 
 impl Session {
-    /// In the run of this number, from 0. What there is goes to `out` after each look, so that an
-    /// interrupted or killed run keeps it.
+    /// Measures the run of this number, from 0. The results so far go to `out` after each look, so that an
+    /// interrupted or killed run keeps them.
     pub(super) fn time(
         &mut self,
         job: &Job,
-        findings: &mut Found,
+        findings: &mut PassResults,
         index: u32,
         cpu_monitor: CpuMonitor,
         watch: &dyn Watch,
@@ -88,13 +88,13 @@ impl Session {
         recorder.finish(&measured)
     }
 
-    fn config(&self, planned: &[Planned], findings: &Found) -> Config {
-        fn count(cases: usize) -> u32 {
+    fn config(&self, planned: &[Planned], findings: &PassResults) -> Config {
+        fn saturated(cases: usize) -> u32 {
             u32::try_from(cases).unwrap_or(u32::MAX)
         }
 
-        let cases = count(planned.len());
-        let cold = count(
+        let cases = saturated(planned.len());
+        let cold = saturated(
             planned
                 .iter()
                 .filter(|p| p.case.cold().is_some_and(|bytes| bytes > 0))
@@ -137,7 +137,7 @@ impl Session {
         }
     }
 
-    fn empty_run(&self, config: &Config, job: &Job, findings: &Found) -> Run {
+    fn empty_run(&self, config: &Config, job: &Job, findings: &PassResults) -> Run {
         let placement = &self.workers.placement;
         let host = if self.sides.is_all_elsewhere() {
             self.host.clone()
@@ -189,7 +189,7 @@ impl Clock for Wall {
     }
 }
 
-/// Of environments that are started by a command, mislead, or have another unit than time. One that
+/// Facts of environments that are started by a command, mislead, or have another unit than time. One that
 /// is missing is reported by its cases. `known` are facts that only a visit or a boot tells.
 fn environment_facts(
     workers: &Workers,

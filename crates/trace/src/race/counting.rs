@@ -46,7 +46,7 @@ fn count_one(
     watch: &dyn Watch,
 ) -> Result<Profile, String> {
     let command = &course.commands[index];
-    watch.at(index as f64 / course.commands.len() as f64, &command.text);
+    watch.advance(index as f64 / course.commands.len() as f64, &command.text);
     let reasons = [
         (!course.options.count, "not asked for"),
         (command.is_control, "it is the control"),

@@ -190,7 +190,7 @@ impl Course<'_> {
         let mut runs: Vec<Vec<TimedRun>> = vec![Vec::new(); entries.len()];
         let begun = Instant::now();
         for done in 0.. {
-            watch.at(share(done, fewest, begun, end), "");
+            watch.advance(share(done, fewest, begun, end), "");
             let each = begun.elapsed() / u32::max(done, 1);
             let most = end.map_or(0.0, |end| {
                 (end - begun).as_secs_f64() / each.as_secs_f64().max(1e-9)

@@ -2,7 +2,7 @@
 
 use super::error::StudyText;
 use super::{At, Expected, Study, StudyCase, Work, fixtures};
-use crate::plan::select::{add_baselines, cases, check_count, count, has, parameter_names};
+use crate::plan::select::{add_baselines, case_count, cases, check_count, has, parameter_names};
 use crate::plan::{Choices, Setting, Subject};
 use crate::runner::Fixture;
 use anyhow::{Result, bail};
@@ -46,7 +46,7 @@ impl Study {
             bail!("--param {}: no case of the study has it", setting.name);
         }
         check_count(subjects.iter().map(|(case, subject)| {
-            self.with_own(case, choices, |choices| count(subject, choices))
+            self.with_own(case, choices, |choices| case_count(subject, choices))
         }))?;
         let mut planned = Vec::new();
         let mut expected = Vec::new();

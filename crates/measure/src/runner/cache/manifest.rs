@@ -1,6 +1,6 @@
-//! The files of a build: a line each with digest and name. It detects changes by a full disk, a
-//! crash or by accident; from other users, who could change the manifest too, the location of the
-//! cache protects.
+//! The list of a build's files: a line each with digest and name. It detects changes by a full disk, a
+//! crash or by accident. Other users could change the list too: the location of the
+//! cache protects from them.
 
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
@@ -13,21 +13,26 @@ use std::path::Path;
 use sys::{open, owner};
 
 pub const NAME: &str = ".manifest";
-/// Its first line. A build of another version is made anew, since nothing is known about its files.
+/// The first line. A build whose list has another version is made anew, since nothing is known about its files.
 const VERSION: &[u8] = b"version 2\n";
 
 const LONGEST: u64 = 1 << 24;
 const PIECE: u64 = 1 << 16;
 
+/// Writes the list of the files in `directory`.
+///
+/// # Errors
+/// A file that is not this user's, cannot be read, or is no regular file.
 pub fn write(directory: &Path) -> Result<()> {
     let path = directory.join(NAME);
     fs::write(&path, listing(directory)?)
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Whether the files are exactly those of the list.
 pub fn holds(directory: &Path) -> bool {
     let written = read(directory);
-    written.is_ok_and(|written| listing(directory).is_ok_and(|found| found == written))
+    written.is_ok_and(|written| listing(directory).is_ok_and(|current| current == written))
 }
 
 /// Whether another version of the program has made this build.
@@ -71,7 +76,10 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// SHA-256 of a regular file of this user or of root.
+/// SHA-256 of a regular file of this user or of root, in hexadecimal.
+///
+/// # Errors
+/// The file is someone else's, or cannot be read.
 pub fn digest(path: &Path) -> io::Result<String> {
     let (mut file, mut hash, mut part) = (open::trusted(path)?, Sha256::new(), vec![0; 1 << 16]);
     loop {
@@ -102,6 +110,7 @@ fn digest_of_pieces(path: &Path) -> io::Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
+/// Two lower-case digits per byte.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -125,21 +134,24 @@ mod tests {
             (0, vec![0; usize::try_from(length).unwrap()])
         }
 
-        let directory = tempfile::tempdir().unwrap();
-        let file = |name: &str, writes: &[(u64, Vec<u8>)]| {
-            let path = directory.path().join(name);
-            let file = fs::File::create(&path).unwrap();
+        fn digest_of_writes(path: &Path, writes: &[(u64, Vec<u8>)]) -> String {
+            let file = fs::File::create(path).unwrap();
             for (place, bytes) in writes {
                 file.write_all_at(bytes, *place).unwrap();
             }
             file.set_len(4 * PIECE).unwrap();
-            digest_of_pieces(&path).unwrap()
-        };
+            digest_of_pieces(path).unwrap()
+        }
+
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
         let data = (2 * PIECE + 4096, vec![7; 100]);
-        let sparse = file("sparse", std::slice::from_ref(&data));
-        assert_eq!(file("whole", &[zeros(4 * PIECE), data.clone()]), sparse);
-        assert_eq!(file("half", &[zeros(2 * PIECE), data]), sparse);
+        let sparse = digest_of_writes(&path, std::slice::from_ref(&data));
+        let whole = [zeros(4 * PIECE), data.clone()];
+        assert_eq!(digest_of_writes(&path, &whole), sparse);
+        let half = [zeros(2 * PIECE), data];
+        assert_eq!(digest_of_writes(&path, &half), sparse);
         let moved = (2 * PIECE + 8192, vec![7; 100]);
-        assert_ne!(file("moved", &[moved]), sparse);
+        assert_ne!(digest_of_writes(&path, &[moved]), sparse);
     }
 }

@@ -22,6 +22,7 @@ pub const STATE: Kind = Kind {
     in_home: ".local/state",
 };
 
+/// The tool's directory of this kind, created if need be. None if no candidate is safe and writable.
 pub fn find(kind: Kind) -> Option<PathBuf> {
     candidates(kind).iter().find_map(|base| below(base).ok())
 }
@@ -35,23 +36,22 @@ fn candidates(kind: Kind) -> Vec<PathBuf> {
             .filter(|path| path.is_absolute())
     }
 
-    // A home that does not exist is a system account's, and stays so.
-    let home = |home: PathBuf| {
-        if home.is_dir() {
-            Some(home.join(kind.in_home))
-        } else {
-            None
-        }
-    };
-    let own = owner::home().and_then(home);
+    let database = owner::home().and_then(|home| kind.below_home(&home));
     if owner::is_elevated() {
-        return own.into_iter().collect();
+        return database.into_iter().collect();
     }
-    let of_home = variable("HOME").and_then(home);
-    [variable(kind.variable), of_home, own]
+    let environment = variable("HOME").and_then(|home| kind.below_home(&home));
+    [variable(kind.variable), environment, database]
         .into_iter()
         .flatten()
         .collect()
+}
+
+impl Kind {
+    /// `None` if there is no such home: a system account's is not created.
+    fn below_home(self, home: &Path) -> Option<PathBuf> {
+        home.is_dir().then(|| home.join(self.in_home))
+    }
 }
 
 fn below(base: &Path) -> Result<PathBuf> {
@@ -61,7 +61,7 @@ fn below(base: &Path) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Without links, if nobody else can replace it. Otherwise nothing is created, in particular not by
+/// The directory's path without links, if nobody else can replace it. Otherwise nothing is created, in particular not by
 /// root in a user's home.
 fn safe(directory: &Path) -> Result<PathBuf> {
     let real = match directory.canonicalize() {
@@ -74,7 +74,7 @@ fn safe(directory: &Path) -> Result<PathBuf> {
             private::make(&made)?;
             made
         }
-        found => found?,
+        real => real?,
     };
     match owner::doubt_place(&real, Trust::Root) {
         Some(doubt) => bail!(doubt),

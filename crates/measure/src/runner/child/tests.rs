@@ -129,10 +129,13 @@ fn a_leader_is_reaped_only_after_its_group_was_killed() {
 }
 
 fn expect_ended(pid: u32) {
-    let ended = || state(pid).is_none_or(|state| state == 'Z');
     let deadline = Instant::now() + TIMEOUT;
-    while !ended() && Instant::now() < deadline {
+    while !has_ended(pid) && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(ended());
+    assert!(has_ended(pid));
+}
+
+fn has_ended(pid: u32) -> bool {
+    state(pid).is_none_or(|state| state == 'Z')
 }

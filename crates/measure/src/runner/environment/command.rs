@@ -18,7 +18,7 @@ pub enum Meeting {
     Elsewhere(PathBuf),
 }
 
-/// Of the statically linked program, for containers with another C library or none.
+/// The hole for the statically linked program, for containers with another C library or none.
 const STATIC_PROGRAM: &str = "{static}";
 const STATIC: &str = "static";
 const NOT_TRACED: &str = "it ran on another machine, where it cannot be traced";
@@ -26,6 +26,9 @@ const LONGEST_NAME: usize = 30;
 
 impl Environment {
     /// `[NAME=]COMMAND` starts the program on this machine. `taken` are names in use.
+    ///
+    /// # Errors
+    /// No command, unbalanced quotes, or a name that is in use.
     pub fn of_command(text: &str, taken: &[String]) -> Result<Environment> {
         let (name, words) = parts(text)?;
         let build = if words.iter().any(|word| word.contains(STATIC_PROGRAM)) {
@@ -48,6 +51,9 @@ impl Environment {
     }
 
     /// `[NAME=]COMMAND` leads to another machine, where the probe is at the path `probe`.
+    ///
+    /// # Errors
+    /// As `of_command`.
     pub fn elsewhere(text: &str, probe: &Path, taken: &[String]) -> Result<Environment> {
         let (name, words) = parts(text)?;
         let place: Vec<String> = words
@@ -76,6 +82,7 @@ impl Environment {
         })
     }
 
+    /// Whether the worker runs on another machine, where nothing about it can be checked from here.
     pub fn is_elsewhere(&self) -> bool {
         matches!(self.meeting, Meeting::Elsewhere(_))
     }
@@ -109,11 +116,9 @@ fn with_program(mut words: Vec<String>) -> Vec<String> {
 
 /// The given name must be free; else one is made of `words` and, if need be, a number.
 fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<String> {
-    let in_use =
-        |name: &String| taken.contains(name) || Environment::names().contains(&name.as_str());
     if let Some(name) = given {
         ensure!(
-            !in_use(&name),
+            !is_in_use(&name, taken),
             "there is an environment '{name}' already: choose another name"
         );
         return Ok(name);
@@ -129,8 +134,12 @@ fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<St
         } else {
             name
         },
-        in_use,
+        |name| is_in_use(name, taken),
     ))
+}
+
+fn is_in_use(name: &String, taken: &[String]) -> bool {
+    taken.contains(name) || Environment::names().contains(&name.as_str())
 }
 
 /// `name`, or the first of `name #2`, `name #3` and so on that is not in use.

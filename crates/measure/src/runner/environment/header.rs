@@ -1,4 +1,4 @@
-//! The header of a kernel image tells its architecture: Documentation/arch/x86/boot.rst,
+//! Reads a kernel image's architecture from its header: Documentation/arch/x86/boot.rst,
 //! Documentation/arch/arm64/booting.rst, and the mark in
 //! drivers/firmware/efi/libstub/zboot-header.S.
 
@@ -9,7 +9,10 @@ use sys::open;
 
 const LONGEST: u64 = 1024;
 
-/// As `uname -m` shows it: `x86_64`, `i686` or `aarch64`.
+/// The image's architecture as `uname -m` shows it: `x86_64`, `i686` or `aarch64`.
+///
+/// # Errors
+/// The file cannot be read, or is no kernel image.
 pub fn image_architecture(path: &Path) -> Result<&'static str> {
     let mut bytes = Vec::new();
     open::regular(path)
@@ -24,8 +27,11 @@ pub fn image_architecture(path: &Path) -> Result<&'static str> {
 }
 
 fn architecture(bytes: &[u8]) -> Option<&'static str> {
-    let has = |at: usize, mark: &[u8]| bytes.get(at..at + mark.len()) == Some(mark);
-    if has(0x1fe, &[0x55, 0xaa]) && has(0x202, b"HdrS") {
+    fn has(bytes: &[u8], offset: usize, mark: &[u8]) -> bool {
+        bytes.get(offset..offset + mark.len()) == Some(mark)
+    }
+
+    if has(bytes, 0x1fe, &[0x55, 0xaa]) && has(bytes, 0x202, b"HdrS") {
         // Bit 0 of `xloadflags`: it has a 64-bit entry point.
         return Some(if bytes.get(0x236)? & 1 == 1 {
             "x86_64"
@@ -34,21 +40,20 @@ fn architecture(bytes: &[u8]) -> Option<&'static str> {
         });
     }
     // The second is a compressed image that unpacks itself as an EFI program; of the two only arm64 makes it.
-    let arm64 = has(0x38, b"ARM\x64") || has(0, b"MZ") && has(4, b"zimg");
+    let arm64 = has(bytes, 0x38, b"ARM\x64") || has(bytes, 0, b"MZ") && has(bytes, 4, b"zimg");
     arm64.then_some("aarch64")
 }
 
+/// The shortest image that is taken for a kernel of this architecture.
 #[cfg(test)]
 pub fn least_image(architecture: &str) -> Vec<u8> {
     let mut bytes = vec![0; 0x400];
-    let mut put = |at: usize, what: &[u8]| bytes[at..at + what.len()].copy_from_slice(what);
-    match architecture {
-        "x86_64" => {
-            put(0x1fe, &[0x55, 0xaa]);
-            put(0x202, b"HdrS");
-            put(0x236, &[1]);
-        }
-        _ => put(0x38, b"ARM\x64"),
+    let marks: &[(usize, &[u8])] = match architecture {
+        "x86_64" => &[(0x1fe, &[0x55, 0xaa]), (0x202, b"HdrS"), (0x236, &[1])],
+        _ => &[(0x38, b"ARM\x64")],
+    };
+    for (offset, mark) in marks {
+        bytes[*offset..offset + mark.len()].copy_from_slice(mark);
     }
     bytes
 }

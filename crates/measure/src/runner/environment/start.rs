@@ -36,10 +36,12 @@ pub struct Places<'a> {
 }
 
 impl Environment {
+    /// The command that starts a probe or snippet in the environment.
     pub fn started(&self, program: Command, places: &Places) -> Command {
         self.filled(&self.run, program, places)
     }
 
+    /// The command that starts a user's program, which stays in the directory `work` and is not built for the environment.
     pub fn started_command(
         &self,
         program: Command,
@@ -61,6 +63,7 @@ impl Environment {
         )
     }
 
+    /// The place of the environment's own file system. None if its files are the host's.
     pub fn files(&self) -> Option<Files> {
         if !self.is_launched() {
             return None;
@@ -73,6 +76,9 @@ impl Environment {
     }
 
     /// Checks that a command which was not built for it can be started in it, and timed.
+    ///
+    /// # Errors
+    /// The reason if it cannot.
     pub fn check_starts_commands(&self) -> Result<()> {
         let name = &self.name;
         if self.is_guest {
@@ -112,15 +118,13 @@ impl Environment {
             // Within a word, for a shell there: without arguments, which a word cannot hold.
             (PROGRAM, program.get_program()),
         ];
-        let with_arguments = || {
-            std::iter::once(program.get_program())
-                .chain(program.get_args())
-                .map(OsStr::to_owned)
-        };
         let words: Vec<OsString> = words
             .iter()
             .flat_map(|word| match word.as_str() {
-                PROGRAM => with_arguments().collect(),
+                PROGRAM => std::iter::once(program.get_program())
+                    .chain(program.get_args())
+                    .map(OsStr::to_owned)
+                    .collect(),
                 word => vec![replaced(word, &holes)],
             })
             .collect();
