@@ -4,7 +4,7 @@ mod build;
 mod machine;
 mod source;
 
-pub use build::{Boots, count_cells, planned, session};
+pub use build::{count_boots, planned, session};
 
 use crate::exit::Exit;
 use anyhow::Result;

@@ -1,6 +1,6 @@
 //! `syscost kernel diff`: what each operation executes in two kernels, and which functions changed.
 
-use super::atlas::{Boots, count_cells, planned, session};
+use super::atlas::{count_boots, planned, session};
 use super::parallel::{Pace, in_parallel, jobs};
 use super::steps::{Effort, explained};
 use crate::compare::percent;
@@ -13,11 +13,14 @@ use crate::terminal::screen;
 use analysis::atlas::differences;
 use anyhow::{Result, ensure};
 use measure::runner::Interrupt;
+use measure::session::{CountedBoot, cells};
 use model::atlas::{AtlasCell, AtlasStep};
 use model::kernel_diff::KernelDiff;
+use model::prose::counted;
 use model::{Failure, Planned};
 use report::{Format, kernel_diff_document, write_answer};
 use std::io::Write;
+use std::ops::Range;
 use std::time::Instant;
 
 /// Show what changed between two kernels, for every system call operation: instructions before and after, and the
@@ -44,7 +47,7 @@ pub struct DiffArgs {
     /// Name the functions responsible for so many changes, the largest first.
     #[arg(long, value_name = "N", default_value = "20")]
     explain: usize,
-    /// Boots of each kernel; the range of a count is over these.
+    /// Boots of each kernel for operations that differ in the first; the range of a count is over these.
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=1000))]
     boots: u32,
     /// Emulated machines that run at once [default: one for each CPU].
@@ -127,7 +130,8 @@ fn diff(
     })
 }
 
-/// The cells of the old and the new kernel.
+/// The cells of the old and the new kernel. What is equal in their first boots is not counted again: further boots show whether a
+/// difference is more than what varies.
 fn count(
     args: &DiffArgs,
     environments: &[String; 2],
@@ -135,23 +139,47 @@ fn count(
     jobs: usize,
     interrupt: &Interrupt,
 ) -> Result<(Vec<AtlasCell>, Vec<AtlasCell>)> {
-    let pace = Pace::new(environments.len());
-    let boots = Boots::new(args.boots, jobs, &pace);
-    let cells = in_parallel(jobs, environments.iter(), |environment| {
-        let begun = Instant::now();
-        let (cells, _) = count_cells(interrupt, environment, planned, boots)?;
-        note(&format_args!(
-            "{}: {environment} counted in {:.0} s",
-            pace.step(),
-            begun.elapsed().as_secs_f64()
-        ));
-        Ok(cells)
-    });
-    let mut cells = cells.into_iter().collect::<Result<Vec<_>>>()?.into_iter();
-    Ok((
-        cells.next().unwrap_or_default(),
-        cells.next().unwrap_or_default(),
-    ))
+    let pace = Pace::new(2 * environments.len());
+    let count = |planned: &[Planned], numbers: Range<u32>| -> Result<[Vec<CountedBoot>; 2]> {
+        let at_once = jobs.div_ceil(environments.len());
+        let sides = in_parallel(jobs, environments.iter(), |environment| {
+            let begun = Instant::now();
+            let boots = count_boots(interrupt, environment, planned, numbers.clone(), at_once)?;
+            note(&format_args!(
+                "{}: {} in {environment} counted in {:.0} s",
+                pace.step(),
+                counted(planned.len(), "operation"),
+                begun.elapsed().as_secs_f64()
+            ));
+            Ok(boots)
+        });
+        let both = sides.into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(both.try_into().unwrap_or_default())
+    };
+    let [old, new] = count(planned, 0..1)?;
+    let differing: Vec<usize> = (0..planned.len())
+        .filter(|place| old[0].differs(&new[0], *place))
+        .collect();
+    let chosen: Vec<Planned> = differing
+        .iter()
+        .map(|place| planned[*place].clone())
+        .collect();
+    let [old_more, new_more] = if chosen.is_empty() || args.boots == 1 {
+        Default::default()
+    } else {
+        count(&chosen, 1..args.boots)?
+    };
+    let all = |first: &CountedBoot, more: Vec<CountedBoot>| {
+        let mut all = cells(planned, std::slice::from_ref(first));
+        let boots: Vec<CountedBoot> = std::iter::once(first.only(&differing))
+            .chain(more)
+            .collect();
+        for (place, cell) in differing.iter().zip(cells(&chosen, &boots)) {
+            all[*place] = cell;
+        }
+        all
+    };
+    Ok((all(&old[0], old_more), all(&new[0], new_more)))
 }
 
 fn conclude(args: &DiffArgs, changed: &[AtlasStep]) -> Exit {

@@ -14,6 +14,29 @@ pub struct CountedBoot {
     pub probe_digest: String,
 }
 
+impl CountedBoot {
+    /// Whether the operation at this place has another count in another kernel, or fails in one of them.
+    pub fn differs(&self, other: &CountedBoot, place: usize) -> bool {
+        let [Ok(count), Ok(elsewhere)] = [&self.counts[place], &other.counts[place]] else {
+            return true;
+        };
+        AtlasCount::from_boots(&[*count]) != AtlasCount::from_boots(&[*elsewhere])
+    }
+
+    /// The counts of the operations at these places.
+    pub fn only(&self, places: &[usize]) -> CountedBoot {
+        CountedBoot {
+            counts: places
+                .iter()
+                .map(|place| self.counts[*place].clone())
+                .collect(),
+            emulator: self.emulator.clone(),
+            probe: self.probe.clone(),
+            probe_digest: self.probe_digest.clone(),
+        }
+    }
+}
+
 fn is_crash(count: &Result<f64, Failure>) -> bool {
     count
         .as_ref()

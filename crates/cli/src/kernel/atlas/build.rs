@@ -15,13 +15,12 @@ use measure::guest::images::{Facts, Images};
 use measure::plan::{Choices, Surroundings, select, subjects};
 use measure::runner::Interrupt;
 use measure::session::{CountedBoot, RunOptions, Session, cells};
-use model::atlas::{
-    ATLAS_KERNEL, ATLAS_STEPS, AtlasCell, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps,
-};
+use model::atlas::{ATLAS_KERNEL, ATLAS_STEPS, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps};
 use model::prose::counted;
 use model::{Failure, Planned, Role};
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -386,7 +385,16 @@ fn count_kernel(
     boots: Boots,
 ) -> Result<AtlasKernel> {
     let environment = environment_of(&facts.release, &machine);
-    let (cells, first) = count_cells(interrupt, &environment, planned, boots)?;
+    let mut counted = count_boots(
+        interrupt,
+        &environment,
+        planned,
+        0..boots.number,
+        boots.at_once,
+    )?;
+    ensure!(!counted.is_empty(), "no boot was requested");
+    let cells = cells(planned, &counted);
+    let first = counted.swap_remove(0);
     Ok(AtlasKernel {
         schema: ATLAS_KERNEL.to_string(),
         release: facts.release.clone(),
@@ -404,29 +412,25 @@ fn count_kernel(
 }
 
 /// Counts all operations in one kernel. The first boot has the emulator's and the probe's versions.
-pub fn count_cells(
+/// The counts of operations in a kernel in boots of these numbers, `at_once` of which run at a time.
+pub fn count_boots(
     interrupt: &Interrupt,
     environment: &str,
     planned: &[Planned],
-    boots: Boots,
-) -> Result<(Vec<AtlasCell>, CountedBoot)> {
+    numbers: Range<u32>,
+    at_once: usize,
+) -> Result<Vec<CountedBoot>> {
     let planned: Vec<Planned> = planned
         .iter()
         .map(|planned| planned.in_environment(environment))
         .collect();
     let count = |number| {
         let session = session(interrupt)?;
-        Ok::<_, anyhow::Error>(session.count_boot(environment, &planned, number)?)
+        Ok(session.count_boot(environment, &planned, number)?)
     };
     // If its threads run at the same time, the emulator may skip too far ahead when the guest goes idle (METHOD.md).
-    let mut counted = in_parallel(boots.at_once, 0..boots.number, |number| {
-        on_one_cpu(|| count(number))
-    })
-    .into_iter()
-    .collect::<Result<Vec<_>>>()?;
-    let cells = cells(&planned, &counted);
-    ensure!(!counted.is_empty(), "no boot was requested");
-    Ok((cells, counted.swap_remove(0)))
+    let counted = in_parallel(at_once, numbers, |number| on_one_cpu(|| count(number)));
+    counted.into_iter().collect()
 }
 
 const EFFORT: Effort = Effort {
