@@ -8,8 +8,8 @@ use std::{env, fs};
 
 include!("src/build.rs");
 
-/// If it is 1, nothing is compiled and the programs are empty files: for `cargo check` where there is no C compiler for the
-/// target. What is built so says at its start that it cannot measure.
+/// If it is 1, nothing is compiled and the programs are empty files: for `cargo check` without a C compiler for the
+/// target. A tool that is built in this way reports at its start that it cannot measure.
 const WITHOUT_PROBE: &str = "SYSCOST_WITHOUT_PROBE";
 
 /// The C compiler, with its first arguments, of the programs in a static tool that are linked dynamically: where CC is one for
@@ -63,17 +63,17 @@ fn main() {
     );
     let dynamic = if is_static { dynamic_compiler() } else { None };
     for program in all_programs(&out, is_static) {
-        let own = compiler_command(&compiler, is_static && !program.is_dynamic);
+        let usual_compiler = compiler_command(&compiler, is_static && !program.is_dynamic);
         let command = if program.is_dynamic {
-            dynamic.clone().unwrap_or(own)
+            dynamic.clone().unwrap_or(usual_compiler)
         } else {
-            own
+            usual_compiler
         };
         build(&command, &program, &out.join(program.name));
     }
 }
 
-/// A new file: what linkers write into may be shared by copies of the directory that are hard links.
+/// Makes a new file, because copies of the directory that are hard links may share the old one, and linkers would write into it.
 fn leave_empty(target: &Path) {
     let _ = fs::remove_file(target);
     fs::write(target, []).expect("OUT_DIR can be written");
@@ -129,7 +129,7 @@ fn confine() -> Program {
     program("confine", words(&arguments))
 }
 
-/// What starts traced commands: without a C library where it makes its calls itself.
+/// The launcher of traced commands. On architectures for which it makes its own calls, it is linked without a C library.
 fn launch() -> Program {
     let architecture = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     let bare = if matches!(architecture.as_str(), "x86_64" | "aarch64") {

@@ -54,7 +54,7 @@ pub fn shown(profile: &Profile) {
         for found in [&found, &bare] {
             let document = || report::why_document(profile, found, WhyView::Screen, Screen::PLAIN);
             let found = WhyDocument {
-                found,
+                attribution: found,
                 race: None,
                 kernels: None,
             };

@@ -1,4 +1,4 @@
-//! Perl's view of a run: what the data cannot tell apart, and what must hold of every matrix. Published figures in this
+//! Perl's view of a run: pairs that the data do not distinguish, and properties of every matrix. Published figures in this
 //! view are in tests/published.rs.
 
 mod data;
@@ -50,7 +50,7 @@ fn measured_cases_that_the_data_cannot_tell_apart_are_marked() {
     expect_in(&text, "none: not measured: stat: ENOSYS\n");
     expect_in(
         &text,
-        "\n~: the data cannot tell these apart: the 95% interval of the ratio includes 1 (Holm, 3 pairs)",
+        "\n~: not distinguishable: the 95% interval of the ratio includes 1 (Holm, 3 pairs)",
     );
 }
 
@@ -67,7 +67,7 @@ fn few_launches_are_reported() {
     let text = shown(&run(1.0, (0..4).map(|i| case(i, 2)).collect()));
     expect_in(
         &text,
-        "note: too few launches to tell 6 of the pairs apart: ",
+        "note: too few launches to distinguish 6 of the pairs: ",
     );
     let text = shown(&run(1.0, (0..16).map(|i| case(i, 3)).collect()));
     assert!(!text.contains('~'), "{text}");

@@ -203,7 +203,7 @@ fn what_cannot_be_written_is_told_and_leaves_nothing() {
         .to_string();
     expect_in(
         &error,
-        "not written, since no profile may have this: tracer.added_per_call_ns",
+        "not written, because no profile may have this: tracer.added_per_call_ns",
     );
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
 }

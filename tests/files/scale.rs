@@ -148,7 +148,7 @@ fn rows_are_not_guessed_among_hundreds_and_that_is_said() {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     expect_in(
         &said,
-        "among more than 256 rows of one name no match is searched for",
+        "more than 256 rows have one name, too many to search",
     );
 }
 

@@ -280,8 +280,7 @@ fn what_is_no_file_to_read_is_said_to_be() {
         .unwrap();
     let message = |path: &Path| store::read(path).unwrap_err().to_string();
     assert!(
-        message(&dir.path().join("no.json"))
-            .ends_with("no.json: there is no such file: check its name")
+        message(&dir.path().join("no.json")).ends_with("no.json: no such file: check its name")
     );
     assert!(message(dir.path()).ends_with(": is a directory: name a result file"));
     expect_in(message(&large), "large name.json: is larger than 1024 MiB");

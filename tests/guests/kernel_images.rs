@@ -273,7 +273,7 @@ fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
     let unknown = run(&place, "fetch 9.9 --arch mips");
     expect_in(
         stderr(&unknown),
-        "there are no kernels for 'mips': give amd64 or arm64",
+        "no kernels exist for 'mips': give amd64 or arm64",
     );
 }
 

@@ -13,7 +13,7 @@ fn a_program_is_explained_on_one_screen() {
     let screen = stdout(&done);
     for part in [
         "dd if=/dev/zero",
-        "If entering the kernel cost nothing",
+        "Entering the kernel: ",
         "System calls by time",
         " of wall time\n",
     ] {
@@ -56,7 +56,7 @@ fn without_root_calls_have_prices_and_stops_are_tracing() {
     let done = place.command_without_rights(line).output().unwrap();
     expect_in(
         stdout(&done),
-        "Times of calls are their number x what such a call cost here",
+        "Times of calls are estimates: their number x the cost of such a call here",
     );
     let document = place.document("why p.json");
     let seconds = |kind: &str| {

@@ -31,18 +31,19 @@ const MAIN: &str = "-std=c11 -O2 -Wall";
 const LIBRARIES: &str = "-pthread -lrt";
 
 fn companions(probe: &str) -> Vec<Program> {
-    let tiny = |flags| [words(flags), vec![format!("{probe}/extra/tiny.c")]].concat();
+    let [tiny_static, tiny_dynamic] = ["-O2 -static -s", "-O2 -s"]
+        .map(|flags| [words(flags), vec![format!("{probe}/extra/tiny.c")]].concat());
     let bare = format!("-nostdlib -static -s {probe}/extra/bare.c");
     vec![
         Program {
             optional: true,
-            ..program("tiny-static", tiny("-O2 -static -s"))
+            ..program("tiny-static", tiny_static)
         },
         Program {
             optional: true,
             ..program("bare", words(&bare))
         },
-        dynamic("tiny-dynamic", tiny("-O2 -s")),
+        dynamic("tiny-dynamic", tiny_dynamic),
     ]
 }
 

@@ -16,7 +16,7 @@ pub struct Answer {
     pub document: Document,
 }
 
-/// What `bytes`, read from `path`, hold; `None` if that is no answer.
+/// The answer in `bytes`, which were read from `path`; `None` if they are something else.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
     let schema = store::schema_of(bytes).unwrap_or_default();
     let (title, document) = match schema.as_str() {
@@ -55,7 +55,7 @@ fn race(bytes: &[u8]) -> Result<Document> {
 }
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    let found = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(bytes))
+    let answer = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(bytes))
         .map_err(|error| {
             anyhow!(
                 "{}: {}; write the file again",
@@ -69,10 +69,10 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
             clean::line(name)
         );
     }
-    Ok(found)
+    Ok(answer)
 }
 
-/// Beyond these, thousands cannot be added, or a ratio is infinite. Rounding errors are larger than the least.
+/// Limits of numbers: thousands of larger ones cannot be added, and ratios to smaller ones are infinite.
 const MOST: f64 = (1u64 << 48) as f64;
 const LEAST: f64 = 1e-200;
 

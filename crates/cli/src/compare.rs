@@ -22,6 +22,7 @@ use report::{comparison_document, findings, write_answer};
 use anyhow::Result;
 use std::io::Write;
 
+/// Compares the files, applies the gate and prints the table. The exit status is that of the gate.
 pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     let selection = usage(selection(args))?;
     if profiles::are_meant(&args.files) {

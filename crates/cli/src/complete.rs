@@ -1,5 +1,5 @@
-//! `syscost completions`, and what a shell offers for a word: names that are not known from the flags alone. The script asks for
-//! them by running this program with the variable [`VARIABLE`] set.
+//! `syscost completions`, and the names that a shell offers beyond flags. The script asks for them by running this program with the
+//! variable [`VARIABLE`] set.
 
 use crate::Arguments;
 use anyhow::{Context, Result};
@@ -21,7 +21,8 @@ const VARIABLE: &str = "SYSCOST_COMPLETE";
 /// The program as the shell finds it: the script may be installed on another machine than it was made on.
 const PROGRAM: &str = "syscost";
 
-/// `false` where no shell asks for a word. The variable may be left in the environment: scripts put `--` before the words.
+/// Answers a shell's request for completions; `false` if there is none. The variable alone is not a request, because it may be left in
+/// the environment: scripts put `--` before the words.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     if std::env::args_os().nth(1).is_none_or(|first| first != "--") {
         return Ok(false);
@@ -75,6 +76,7 @@ pub fn operations() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| begun(patterns(&catalogue()), typed))
 }
 
+/// Operations, and languages of snippets, also after `NAME=`.
 pub fn subjects() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let mut all = patterns(&catalogue());
@@ -108,6 +110,7 @@ pub fn languages() -> ArgValueCandidates {
     ArgValueCandidates::new(language_names)
 }
 
+/// Parameters of all operations, with a `=` at the end.
 pub fn parameters() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let catalogue = catalogue();
@@ -123,6 +126,7 @@ pub fn parameters() -> ArgValueCandidates {
     })
 }
 
+/// Built-in studies and paths of files.
 pub fn studies() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         Study::names()
@@ -148,7 +152,7 @@ pub fn files() -> ArgValueCompleter {
     ArgValueCompleter::new(PathCompleter::any())
 }
 
-/// The operations; none where the probe cannot be started, as a shell has no place for the reason.
+/// The operations; none if the probe cannot be started, because a shell could not show the reason.
 fn catalogue() -> Vec<Operation> {
     let directory = RunDirectory::create();
     directory

@@ -1,4 +1,4 @@
-//! The `doctor` command: what on this machine distorts measurements, what is not permitted, and what to do about it.
+//! The `doctor` command: lists what distorts measurements on this machine and what is not permitted, with remedies.
 //!
 //! Collects facts and checks, has `measure::doctor` judge them, and writes the findings. Changes nothing.
 
@@ -15,7 +15,7 @@ use sys::checks::checks;
 use sys::host::{facts, file_system};
 use sys::taxes::taxes;
 
-/// Check this machine for what distorts measurements or is not permitted, and how to fix it.
+/// List what distorts measurements on this machine or is not permitted, with remedies.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --format csv")]
 pub struct DoctorArgs {
@@ -24,6 +24,7 @@ pub struct DoctorArgs {
     pub format: Format,
 }
 
+/// Prints the findings. It has no failing status: whether a finding matters depends on the measurement.
 pub fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<()> {
     let sources = Sources::default();
     let host = host(&sources);
@@ -49,7 +50,7 @@ fn host(sources: &Sources) -> Host {
 }
 
 fn table(findings: &[Finding]) -> Table {
-    Columns::of(findings)
+    Columns::new(findings)
         .same("what", |f| &f.subject)
         .left("state", |f| Cell::styled(f.state.name(), style(f.state)))
         .field("state", |f| f.state.name())

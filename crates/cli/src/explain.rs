@@ -31,12 +31,12 @@ pub struct ExplainArgs {
     /// explained one after the other. With one emulated kernel, also a C snippet, e.g. 'c:getppid()'.
     #[arg(value_name = "OPERATION", required_unless_present = "command", add = complete::operations())]
     pub operations: Vec<String>,
-    /// A command instead of an operation, in one or more emulated kernels: its instructions there, in user mode and
-    /// in the kernel, by system call and by kernel function. It runs here once, to find the files it needs.
+    /// A command instead of an operation, in one or more emulated kernels: its instructions, in user mode and
+    /// in the kernel, by system call and by kernel function. It runs here once, to find the files that it needs.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["operations", "params", "setups", "preludes", "view"])]
     pub command: Vec<OsString>,
-    /// Explain it in these environments, one after the other. With one emulated kernel, e.g. linux-6.1 or linux:PATH:
-    /// look into it, at each instruction that one iteration executes there, as a call tree with counts.
+    /// Explain it in these environments, one after the other. With one emulated kernel, e.g. linux-6.1 or linux:PATH,
+    /// show the kernel call tree of one iteration, with instruction counts.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, group = "place")]
     pub environments: Vec<String>,
     /// Value of a parameter; repeatable.
@@ -76,6 +76,7 @@ Examples:
   syscost explain file.fstat --env linux-6.1 --versus linux-6.12 --format json > fstat.json && syscost report fstat.json
   syscost explain --env linux-6.1 --versus linux-6.12 -- git status";
 
+/// Explains a command or operations, natively or in emulated kernels, by the options given.
 pub fn run(args: &ExplainArgs, out: &mut dyn Write) -> Result<()> {
     if !args.command.is_empty() {
         let names = args.environments.iter().chain(&args.kernels.versus);
@@ -173,7 +174,7 @@ fn check(args: &ExplainArgs, emulated: Option<&String>) -> Result<()> {
     for Setting { name, values } in &args.params {
         let wrong = match name.as_str() {
             THREADS | SHARED => "explain follows one thread; omit it",
-            COLD => "explain shows the call, not what caches do to it; omit it",
+            COLD => "explain shows the instructions, not the effect of caches; omit it",
             _ if values.len() != 1 => "explain takes one value of each parameter",
             _ => continue,
         };

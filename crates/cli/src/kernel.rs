@@ -44,7 +44,7 @@ struct FetchArgs {
     #[arg(value_name = "VERSION", required = true)]
     versions: Vec<String>,
     #[command(flatten)]
-    of: ForArgs,
+    machine: ForArgs,
 }
 
 const FETCH_EXAMPLES: &str = "\
@@ -60,7 +60,7 @@ struct ListArgs {
     #[arg(long)]
     available: bool,
     #[command(flatten)]
-    of: ForArgs,
+    machine: ForArgs,
 }
 
 /// Remove fetched kernels.
@@ -99,10 +99,11 @@ fn find_architecture(name: &str) -> Result<Architecture> {
         let all = ARCHITECTURES
             .map(|architecture| architecture.debian)
             .join(" or ");
-        usage_error!("--arch: there are no kernels for '{name}': give {all}")
+        usage_error!("--arch: no kernels exist for '{name}': give {all}")
     })
 }
 
+/// Runs the subcommand. Errors after an interrupt are reported as the interrupt.
 pub fn run(args: &KernelArgs, out: &mut dyn Write) -> Result<Exit> {
     let interrupt = Interrupt::on_signals()?;
     let done = match &args.command {
@@ -121,7 +122,7 @@ pub fn run(args: &KernelArgs, out: &mut dyn Write) -> Result<Exit> {
 }
 
 fn fetch(args: &FetchArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<()> {
-    let architecture = args.of.architecture()?;
+    let architecture = args.machine.architecture()?;
     for version in &args.versions {
         if !version.starts_with(|first: char| first.is_ascii_digit()) {
             bail_usage!("'{version}' is not a kernel version, such as 6.1");
@@ -145,16 +146,16 @@ fn fetch(args: &FetchArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result
         .collect::<Result<Vec<String>>>()?;
     let mut kernels = fetched_kernels(&images);
     kernels.retain(|kernel| fetched.contains(&kernel.facts.release));
-    write(&kernels, args.of.format, out)
+    write(&kernels, args.machine.format, out)
 }
 
 fn list(args: &ListArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<()> {
     let images = Images::open()?;
     let fetched = fetched_kernels(&images);
     if !args.available {
-        return write(&fetched, args.of.format, out);
+        return write(&fetched, args.machine.format, out);
     }
-    let architecture = args.of.architecture()?;
+    let architecture = args.machine.architecture()?;
     let mut mirror = Mirror::open(&images, architecture, interrupt, &note::<str>)?;
     let kernels: Vec<Kernel> = mirror
         .all()?
@@ -168,7 +169,7 @@ fn list(args: &ListArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<(
         })
         .collect();
     note_unread(&mirror);
-    write(&kernels, args.of.format, out)
+    write(&kernels, args.machine.format, out)
 }
 
 fn note_unread(mirror: &Mirror) {
@@ -252,7 +253,7 @@ fn fetched_kernels(images: &Images) -> Vec<Kernel> {
 }
 
 fn write(kernels: &[Kernel], format: Format, out: &mut dyn Write) -> Result<()> {
-    let mut table = Columns::of(kernels)
+    let mut table = Columns::new(kernels)
         .same("release", |k| &k.facts.release)
         .same("architecture", |k| &k.facts.architecture)
         .same("suite", |k| &k.facts.suite)

@@ -40,10 +40,10 @@ use output::Output;
 use std::io::Write;
 use sys::libraries::look_up_users_in_files;
 
-/// What each system call really costs on this machine, with proof that it entered the kernel.
+/// Measure the cost of system calls on this machine, and prove which of them enter the kernel.
 ///
-/// Operations without a command are measured. Without arguments: a tour of about 30 operations from all areas, in
-/// under 20 seconds.
+/// Operations without a command are measured. Without arguments, measures a tour of about 30 operations from all areas,
+/// in under 20 seconds.
 #[derive(Parser)]
 #[command(name = "syscost", version, max_term_width = 100, after_help = EXAMPLES)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
@@ -63,14 +63,14 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  syscost                                  a tour of this machine
-  syscost getpid file.stat                 what these cost
-  syscost why git status                   where the time of a program goes
+  syscost                                  measure a tour of operations
+  syscost getpid file.stat                 measure two operations
+  syscost why git status                   show where the time of a program goes
   syscost file 'time.*' --out now.json
   syscost compare before.json now.json
   syscost report before.json now.json -o change.html
 
-Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows are there), 130 interrupted.";
+Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows show the reason), 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -98,8 +98,10 @@ fn parser(all: bool) -> clap::Command {
     help::with_help(Arguments::command(), all)
 }
 
+/// Parses the command line, runs the command, and returns its exit status. The only caller is the binary.
 pub fn main() -> u8 {
     look_up_users_in_files();
+    // A shell asks for completions by running the program: nothing else may happen then.
     match complete::answer(|| parser(true)) {
         Ok(true) => return 0,
         Ok(false) => {}
@@ -112,13 +114,14 @@ pub fn main() -> u8 {
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let done = match parsed {
         Ok(arguments) => started(arguments),
+        // Help and version are "errors" of the parser that belong to standard output.
         Err(asked) if !asked.use_stderr() => help(&asked),
         Err(wrong) => return refused(&wrong),
     };
     match done {
         Ok(exit) => exit.status(),
         Err(error) => {
-            error::lines(&error).iter().for_each(messages::tell);
+            error::lines(&error).iter().for_each(messages::show_line);
             status(&error)
         }
     }
@@ -132,6 +135,7 @@ fn names(parser: &clap::Command) -> Vec<&str> {
 }
 
 fn started(arguments: Arguments) -> Result<Exit> {
+    // A file size limit should be an error of the write, not the end of the process.
     sys::process::handle_sigxfsz();
     if arguments.quiet {
         messages::be_quiet();
@@ -151,7 +155,7 @@ fn started(arguments: Arguments) -> Result<Exit> {
         Command::Compare(args) => write(|out| compare::run(&args, out)),
         Command::Explain(args) => write(|out| explain::run(&args, out)),
         Command::Doctor(args) => write(|out| doctor::run(&args, out)),
-        // The standard output of these is another's, or nothing.
+        // Standard output belongs to the traced command, or is not used.
         Command::Trace(args) => trace::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Why(mut args) => {
@@ -169,7 +173,7 @@ fn started(arguments: Arguments) -> Result<Exit> {
     }
 }
 
-/// Opens standard output before anything is measured: a long run must not end with a table that has no place.
+/// Opens standard output before measuring: a long run must not end with a table that cannot be written.
 fn write<E: Into<Exit>>(command: impl FnOnce(&mut dyn Write) -> Result<E>) -> Result<Exit> {
     let mut out = Output::open()?;
     let exit = command(&mut out)?;
@@ -187,7 +191,7 @@ fn refused(error: &clap::Error) -> u8 {
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
-/// The parser quotes what was asked. Colours are for what holds nothing that could act on a terminal itself.
+/// The parser quotes the command line, which may contain control characters: only text without them is printed in colour.
 fn rendered(text: &clap::Error, colour: bool) -> String {
     let plain = text.render().to_string();
     let lines: Vec<String> = plain.split('\n').map(model::clean::line).collect();
@@ -215,7 +219,7 @@ const NOT_A_NUMBER: [(&str, &str); 4] = [
     ("invalid float literal", "it is not a number"),
 ];
 
-/// The exit status for an error: 2 where the user should ask differently, 126 or 127 where a command cannot be run, 130
+/// The exit status for an error: 2 if the user should change the command line, 126 or 127 if a command cannot be run, 130
 /// after an interrupt, otherwise 1.
 fn status(error: &anyhow::Error) -> u8 {
     if let Some(launch) = error.downcast_ref::<::trace::LaunchError>() {

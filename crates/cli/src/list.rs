@@ -54,6 +54,7 @@ Examples:
   syscost list --envs
   syscost list --format json";
 
+/// Prints the list that the options select; operations by default.
 pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<()> {
     if args.languages {
         return languages(args.format, out);
@@ -156,15 +157,15 @@ impl Named {
 /// Characters of a description below which it is left out.
 const FEWEST: usize = 10;
 
-/// A line for each operation, whatever the width: an id is never broken, a description cut where the screen ends.
+/// One line per operation at any width: ids are never broken, and descriptions are cut at the end of the screen.
 fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
     let longest = operations.iter().map(|o| o.id.chars().count()).max();
     let room = screen.width.map_or(usize::MAX, |width| {
         usize::from(width).saturating_sub(longest.unwrap_or_default() + 2)
     });
-    let mut columns = Columns::of(operations).left("operation", |o| &o.id);
+    let mut columns = Columns::new(operations).left("operation", |o| &o.id);
     if room >= FEWEST {
-        columns = columns.left("what one iteration is", |o| Cell {
+        columns = columns.left("description", |o| Cell {
             text: clean::cut(&what(o).text, room),
             ..what(o)
         });
@@ -242,7 +243,7 @@ pub struct OperationList<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct Listed<'a> {
-    /// What stands before the dot of the id.
+    /// The part of the id before the dot.
     area: &'a str,
     #[serde(flatten)]
     operation: &'a Operation,
@@ -255,23 +256,23 @@ impl JsonDocument for OperationList<'_> {
 /// What `syscost list --languages` prints.
 #[derive(Serialize, JsonSchema)]
 pub struct LanguageList {
-    /// Languages that snippets may have.
+    /// The languages of snippets.
     languages: Vec<Found>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Found {
-    /// What snippets begin with.
+    /// The prefix of snippets.
     name: String,
     /// The language.
     title: String,
-    /// What the program says of itself.
+    /// The version that the program prints.
     version: Option<String>,
-    /// The program; null where it is missing.
+    /// The program; null if it is missing.
     path: Option<PathBuf>,
-    /// What to install.
+    /// The package to install.
     package: String,
-    /// Why it cannot be used; null where it can.
+    /// Why it cannot be used; null if it can.
     error: Option<String>,
 }
 
@@ -308,7 +309,7 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<()> {
     write_answer(
         &list,
         || {
-            Columns::of(&list.languages)
+            Columns::new(&list.languages)
                 .same("language", |l| &l.name)
                 .left("version found", |l| l.version.as_ref())
                 .wrapping()
@@ -367,7 +368,7 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<()> {
     write_answer(
         &list,
         || {
-            Columns::of(&all)
+            Columns::new(&all)
                 .same("study", |s| &s.view.name)
                 .same("title", |s| &s.view.title)
                 .wrapping()
@@ -384,9 +385,9 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<()> {
 }
 
 fn table(operations: &[&Operation]) -> Table {
-    Columns::of(operations)
+    Columns::new(operations)
         .same("operation", |o| &o.id)
-        .left("what one iteration is", |o| what(o))
+        .left("description", |o| what(o))
         .wrapping()
         .field("what", |o| &o.what)
         .left("kernel entries", |o| entries(o))

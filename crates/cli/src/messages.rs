@@ -21,7 +21,8 @@ pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-pub fn tell<T: Display + ?Sized>(line: &T) {
+/// Prints one message, cleaned and cut, also with `--quiet`.
+pub fn show_line<T: Display + ?Sized>(line: &T) {
     let line = clean::excerpt(&line.to_string(), LONGEST);
     show(in_its_characters(format!("syscost: {line}\n")).as_bytes());
 }
@@ -29,7 +30,7 @@ pub fn tell<T: Display + ?Sized>(line: &T) {
 /// Tells something about a result, unless `--quiet` is given.
 pub fn note<T: Display + ?Sized>(line: &T) {
     if !is_quiet() {
-        tell(line);
+        show_line(line);
     }
 }
 

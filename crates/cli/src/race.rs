@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use trace::{LaunchError, words};
 
-/// How long 'why --env' races at most, and how much of that it keeps for the removal of copies and, after enough rounds, for unit costs.
+/// The limit of 'why --env', and the parts of it that are reserved for removing copies and, after enough rounds, for unit costs.
 const WHY: Duration = Duration::from_secs(19);
 const REMOVAL: Duration = Duration::from_secs(4);
 const UNIT_COSTS: Duration = Duration::from_millis(4_500);
@@ -95,7 +95,7 @@ pub struct RaceArgs {
     /// Exit with status 1 if a command is certainly slower than the first by more than this.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_over: Option<f64>,
-    /// End when the ratios are known, or will not be, and after this time; and what each execution starts with.
+    /// Ends the race when the ratios are known, or cannot be, and after this time.
     #[arg(skip)]
     most: Option<Duration>,
     #[arg(skip)]
@@ -124,7 +124,8 @@ Examples:
 
 Exit status: 0 all rounds were run, 1 a command failed or took longer than --fail-over allows, 2 usage, 126 or 127 a command cannot be run, 130 interrupted.";
 
-/// Errors: `trace::LaunchError` if a command cannot be run; why one failed, or an environment cannot be entered.
+/// # Errors
+/// Fails with `trace::LaunchError` if a command cannot be run; otherwise if a command fails, or an environment cannot be entered.
 pub fn run(args: &RaceArgs, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
     let elsewhere = args.measure()?;
@@ -137,6 +138,7 @@ pub fn run(args: &RaceArgs, out: &mut dyn Write) -> Result<Exit> {
 }
 
 impl Elsewhere {
+    /// Writes the table of a race, or the tables of a command in emulated kernels.
     pub fn write(&self, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
         match self {
             Elsewhere::Race(race) => {
@@ -150,7 +152,7 @@ impl Elsewhere {
 }
 
 impl RaceArgs {
-    /// A command natively and in these environments, until what it takes there is known well.
+    /// A race of one command, natively and in these environments, that ends when its ratios are known.
     pub fn in_environments(words: &[String], environments: &[String]) -> Result<RaceArgs> {
         let names = format!("--env={}", environments.join(","));
         let words = ["--ignore-failure", &names, "--", &race::joined(words)];
@@ -158,12 +160,14 @@ impl RaceArgs {
             most: Some(WHY),
             ..parsed("race", words)?
         };
+        // Checked before the command is traced, so that a wrong name does not waste its run.
         if !usage(args.counts_instructions())? {
             args.timed_environments()?;
         }
         Ok(args)
     }
 
+    /// Runs the race. If all environments are emulated kernels, counts instructions instead.
     pub fn measure(&self) -> Result<Elsewhere> {
         if usage(self.counts_instructions())? {
             let words = words(&self.commands()?.swap_remove(0).launch);
@@ -175,6 +179,7 @@ impl RaceArgs {
         } else {
             REMOVAL
         };
+        // Removing the copies happens after the race, within the same limit.
         let end = self.most.map(|most| Instant::now() + most - removal);
         let environments = self.timed_environments()?;
         let commands = self.commands()?;
@@ -191,15 +196,17 @@ impl RaceArgs {
             ends_left: self.end_left,
             count: !self.no_counts,
         };
+        // The bar would be mixed with the commands' output.
         let progress = Progress::shown(!is_quiet() && !self.show_output);
         let run = (&interrupt, directory);
         let raced = race::run(&commands, &options, run, &progress, &note::<str>);
         progress.done();
-        let kernels = analysis::compare::race(&raced?, self.threshold);
-        Ok(Elsewhere::Race(kernels))
+        let compared = analysis::compare::race(&raced?, self.threshold);
+        Ok(Elsewhere::Race(compared))
     }
 
-    /// Errors: some are kernels in emulated machines and some are not, or a flag is for times.
+    /// # Errors
+    /// Fails if only some environments are emulated kernels, or if an option applies to times only.
     fn counts_instructions(&self) -> Result<bool> {
         let emulated = self.environments.iter().filter(|name| is_emulated(name));
         match emulated.count() {
@@ -230,7 +237,8 @@ impl RaceArgs {
         }
     }
 
-    /// Errors: a usage error, unless there is no such program.
+    /// # Errors
+    /// Fails with a usage error, except if the program does not exist.
     fn commands(&self) -> Result<Vec<Command>> {
         let own_user = if self.environments.is_empty() {
             None
@@ -251,7 +259,7 @@ impl RaceArgs {
         }
     }
 
-    /// Whole commands; with --env the words of one, unless a single argument holds them all.
+    /// The commands of the race. With --env, the arguments are the words of one command, unless a single argument holds all of them.
     fn texts(&self) -> Result<Vec<String>> {
         if self.environments.is_empty() || self.commands.len() == 1 {
             return Ok([&self.commands[..], &self.versus].concat());
@@ -262,8 +270,7 @@ impl RaceArgs {
         Ok(vec![race::joined(&self.commands)])
     }
 
-    /// The command in each environment, and the directory in which they are made, which must outlive the race; elsewhere one for its
-    /// janitor.
+    /// The command in each environment, and the directory of their files, which must outlive the race.
     fn entered(
         &self,
         mut commands: Vec<Command>,
@@ -271,6 +278,7 @@ impl RaceArgs {
         interrupt: &Interrupt,
     ) -> Result<(Option<RunDirectory>, Vec<Command>)> {
         if environments.is_empty() {
+            // Only for the janitor, which ends what commands leave behind. A race works without one.
             let directory = RunDirectory::create_empty().ok();
             if let Some(directory) = directory.as_ref()
                 && self.end_left
@@ -290,10 +298,10 @@ impl RaceArgs {
         Ok((Some(directory), entered))
     }
 
-    fn store(&self, found: &impl JsonDocument) -> Result<()> {
+    fn store(&self, answer: &impl JsonDocument) -> Result<()> {
         let Some(path) = &self.out else { return Ok(()) };
         let mut text = Vec::new();
-        write_json(found, &mut text)?;
+        write_json(answer, &mut text)?;
         Ok(store::write_bytes(path, &text)?)
     }
 
@@ -304,6 +312,7 @@ impl RaceArgs {
         let Some(limit) = self.fail_over else {
             return Ok(Exit::Success);
         };
+        // Fewer rounds have no interval, so the gate could never fail.
         if race.rounds < FEWEST_ROUNDS as usize {
             bail_usage!(
                 "--fail-over: {} rounds are too few to judge: take at least {FEWEST_ROUNDS}",

@@ -22,12 +22,14 @@ use std::io::Write;
 use std::path::Path;
 use store::{Stored, installed};
 
+/// Chooses the kind of page by the files: atlas, answer, profile, explanations or runs.
 pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     fn is_profile(file: &Path) -> bool {
         !is_input(file) && store::is_profile(file)
     }
 
     if let [only] = &args.files[..] {
+        // Embedded directories have no entry in the file system.
         if installed::files(only).is_some() || only.is_dir() {
             return atlas(only, args, out);
         }
@@ -47,6 +49,7 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
             );
         }
     }
+    // Explanations are sections of a page about runs, so they are not counted as files below.
     let (explained, files) = explained::split(&args.files)?;
     if files.is_empty() {
         return explained::run(&explained, args, out);
@@ -100,6 +103,7 @@ fn of_runs(
     args.of_profile.check_for_runs()?;
     let selection = args.only.selection();
     let portrait = |index, run| portrait(args, &selection, index, run);
+    // Only portraits are kept: runs with their samples would not fit in memory together.
     let mut portraits = match read {
         Some(run) => vec![portrait(0, run)],
         None => result_files::read(&args.files, portrait)?,
@@ -143,6 +147,7 @@ fn check(args: &ReportArgs) -> Result<()> {
 }
 
 fn portrait(args: &ReportArgs, selection: &Selection, index: usize, mut run: Run) -> Portrait {
+    // Ratios need the baselines even if they are not selected.
     run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
     let few = args.files.len() <= MOST_DETAILED && run.records.len() <= MOST_RECORDS;
     let is_detailed = may_be_baseline(args, index) || (args.format == Kind::Html && few);
@@ -192,7 +197,7 @@ fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
     let (main, detail) = page
         .main()
         .and_then(|main| Some((main, main.detail.as_ref()?)))
-        .ok_or_else(|| usage_error!("there is no file to show"))?;
+        .ok_or_else(|| usage_error!("no file to show"))?;
     match (args.figure.unwrap_or(FigureKind::Bars), page.comparison) {
         (FigureKind::Ratios, Some(comparison)) => Ok(figures::ratios(comparison)),
         (FigureKind::Time | FigureKind::Stacks, _) => {

@@ -14,6 +14,7 @@ use sys::threads::in_order;
 /// Characters of a host's or a file's name that a label keeps.
 const LONGEST: usize = 24;
 
+/// Refuses labels that are too many, empty or repeated, and standard input given twice.
 pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.iter().filter(|file| is_input(file)).count() > 1 {
         bail_usage!("standard input ('-') can be read once only: write the other runs to files");
@@ -37,6 +38,7 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// A profile with counts. A sampled one is refused, because its shares cannot be compared.
 pub fn counted_profile(path: &Path) -> Result<Profile> {
     let profile = store::read_profile(path)?;
     match profile.samples() {
@@ -53,16 +55,16 @@ pub fn read<T: Send>(
     files: &[PathBuf],
     condense: impl Fn(usize, Run) -> T + Sync,
 ) -> Result<Vec<T>> {
-    let mut found = Vec::with_capacity(files.len());
+    let mut condensed_runs = Vec::with_capacity(files.len());
     in_order(
         files.len(),
         |index| store::read(&files[index]).map(|run| condense(index, run)),
         |condensed| {
-            found.push(condensed?);
+            condensed_runs.push(condensed?);
             Ok::<(), StoreError>(())
         },
     )?;
-    Ok(found)
+    Ok(condensed_runs)
 }
 
 pub trait Side {
@@ -100,7 +102,7 @@ impl Side for Portrait {
     }
 }
 
-/// Labels what was read of `files`. Returns which of them is the baseline.
+/// Labels the columns that were read from `files`. Returns the index of the baseline.
 pub fn label(
     read: &mut [impl Side],
     files: &[PathBuf],
@@ -120,8 +122,7 @@ pub fn is_input(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// The label that was asked for, else the host's name, else the file's; where two would be the same, the files' names, with a
-/// number where these are the same too.
+/// The labels that were asked for; else the host's name or, if several hosts have it, the file's, numbered if that is not unique either.
 pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
     fn stem(file: &Path) -> String {
         if is_input(file) {
@@ -132,18 +133,12 @@ pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> 
         }
     }
 
-    let host = |i: usize| hosts[i].clone().filter(|name| !name.trim().is_empty());
-    let by_host = |i: usize| {
-        host(i).filter(|name| {
-            (0..files.len())
-                .filter(|j| host(*j).as_ref() == Some(name))
-                .count()
-                == 1
-        })
-    };
     let mut labels: Vec<String> = asked.to_vec();
-    for (i, file) in files.iter().enumerate().skip(asked.len()) {
-        let wanted = shortened(&by_host(i).unwrap_or_else(|| stem(file)));
+    for (file, host) in files.iter().zip(hosts).skip(asked.len()) {
+        let host = host.as_ref().filter(|name| !name.trim().is_empty());
+        let only =
+            host.filter(|name| hosts.iter().flatten().filter(|other| other == name).count() == 1);
+        let wanted = shortened(&only.cloned().unwrap_or_else(|| stem(file)));
         let numbered = (2..).map(|number| format!("{wanted} #{number}"));
         let free = std::iter::once(wanted.clone())
             .chain(numbered)
@@ -180,7 +175,7 @@ pub fn by_path(path: &str, files: &[PathBuf]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn of(files: &[&str], asked: &[&str], hosts: &[Option<&str>]) -> Vec<String> {
+    fn labels_of(files: &[&str], asked: &[&str], hosts: &[Option<&str>]) -> Vec<String> {
         let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
         let hosts: Vec<Option<String>> =
@@ -191,11 +186,11 @@ mod tests {
     #[test]
     fn labels_differ_and_are_short() {
         assert_eq!(
-            of(&["a/x.json", "b/y.json"], &[], &[Some("vm"), Some("db")]),
+            labels_of(&["a/x.json", "b/y.json"], &[], &[Some("vm"), Some("db")]),
             ["vm", "db"]
         );
         assert_eq!(
-            of(
+            labels_of(
                 &["a/x.json", "b/y.json", "c/z.json"],
                 &[],
                 &[Some("vm"), Some("vm"), Some("db")]
@@ -203,14 +198,14 @@ mod tests {
             ["x", "y", "db"]
         );
         assert_eq!(
-            of(&["a/x.json", "b/x.json"], &["new"], &[None, None]),
+            labels_of(&["a/x.json", "b/x.json"], &["new"], &[None, None]),
             ["new", "x"]
         );
         assert_eq!(
-            of(&["a/x.json", "b/x.json", "-"], &[], &[None, None, None]),
+            labels_of(&["a/x.json", "b/x.json", "-"], &[], &[None, None, None]),
             ["x", "x #2", "stdin"]
         );
-        let long = of(
+        let long = labels_of(
             &["a", "b"],
             &[],
             &[Some(&"h".repeat(99)), Some("e\u{1b}[31m")],

@@ -33,7 +33,7 @@ use trace::race;
 /// How long the starts of environments are measured, unless the whole run has a limit.
 const START_UPS: Duration = Duration::from_secs(12);
 
-/// Which cases have both sides: other programs than the probe do not care for it, but all work in a directory.
+/// The cases that all sides measure. Snippets do not run with another probe or on another machine.
 fn scope(sides: &Sides) -> EnvironmentScope {
     match sides {
         Sides::One => EnvironmentScope::Built,
@@ -48,13 +48,14 @@ fn scope(sides: &Sides) -> EnvironmentScope {
 }
 
 impl RunArgs {
+    /// The options of `syscost` without arguments: the default patterns are the tour.
     pub fn tour() -> Result<RunArgs> {
         parsed("run", [""; 0])
     }
 
     fn options(&self, study: Option<&Study>) -> RunOptions {
         let of_study = |get: fn(&Study) -> Option<f64>| Some(Duration::from_secs_f64(get(study?)?));
-        // What the user says of time, either way, replaces what the study says of it.
+        // Either of the user's time options replaces both of the study.
         let per_case = match self.time {
             Some(_) => self.cpu_seconds,
             None => self.cpu_seconds.or(of_study(|study| study.cpu_seconds)),
@@ -75,6 +76,7 @@ impl RunArgs {
     }
 
     fn study(&self) -> Result<Option<Study>> {
+        // Without any subject, the tour is measured: it is a study like any other.
         let nothing = self.patterns.is_empty() && !self.all;
         self.study
             .as_deref()
@@ -83,7 +85,7 @@ impl RunArgs {
             .transpose()
     }
 
-    /// What others may have written does not run unless the user says so; the files of patterns are checked with them.
+    /// Refuses code that other users could have written, unless the user allows it. Files named in patterns are checked with the patterns.
     fn check_trust(&self, study: Option<&Study>) -> Result<()> {
         if let Some(study) = study {
             study.may_run(self.trust_files)?;
@@ -97,6 +99,7 @@ impl RunArgs {
     fn own_environments(&self) -> Result<Vec<Environment>> {
         let mut environments = Vec::new();
         let mut taken = Vec::new();
+        // Names of environments must differ, also from those of commands before.
         let mut add = |flag: &str, made: &dyn Fn(&[String]) -> Result<Environment>| {
             let made = made(&taken).map_err(|error| usage_error!("{flag}: {error:#}"))?;
             taken.push(made.name.clone());
@@ -167,6 +170,7 @@ impl RunArgs {
     fn sides(&self) -> Result<Sides> {
         let environments = self.own_environments()?;
         if !environments.is_empty() {
+            // Commands of the user are columns beside the environments that are asked for by name.
             return Ok(Sides::Commands(self.environments.clone(), environments));
         }
         match (&self.versus_probe, &self.tmpdir[..]) {
@@ -191,6 +195,7 @@ impl RunArgs {
         };
         let mut plan = self.plan_warm(session, study, &choices)?;
         if let Some(cold) = &self.cold {
+            // After the plan, because a cold case is a copy of a warm one.
             plan.planned = add_cold_cases(&session.catalogue, plan.planned, &cold.values)?;
         }
         Ok(plan)
@@ -216,17 +221,19 @@ impl RunArgs {
     }
 }
 
+/// Measures, prints the table and stores the run. The exit status includes failed cases and the gate.
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check_for_run()?;
     let (run, exit, stored) = measure(args)?;
     if args.is_to_output() {
+        // Standard output is the result file, so the table goes to standard error.
         store::write_to(&run, out)?;
         out.flush()?;
         table_beside(&run, &args.view)?;
         return judged(args, &run, exit);
     }
     write_run(&run, &args.view, terminal::screen(), out)?;
-    // Only now: a full disk is no reason to lose the table as well.
+    // Reported after the table: a full disk must not lose the table as well.
     out.flush()?;
     stored?;
     judged(args, &run, exit)
@@ -251,6 +258,7 @@ fn table_beside(run: &Run, view: &View) -> Result<()> {
 
 /// Operations with values of parameters in environments, in the same rounds and within `time`; nothing is printed or kept.
 pub fn in_environments(pricing: &Pricing, names: &[&str], time: Duration) -> Result<Run> {
+    // Through the options of the command line, so that a run for `why` is planned like any other.
     let names = format!("--env={}", names.join(","));
     let time = format!("--time={:.3}", time.as_secs_f64());
     let settings: Vec<String> = pricing
@@ -343,7 +351,7 @@ fn check_gate(args: &RunArgs, study: Option<&Study>, plan: &StudyPlan) -> Result
                 .planned
                 .iter()
                 .filter(|planned| planned.role == Role::Asked);
-            asked.clone().count() > 1 && asked.any(|own| own.case.name.is_some())
+            asked.clone().count() > 1 && asked.any(|planned| planned.case.name.is_some())
         }
     };
     if args.gate.gate().is_some() && !has_ratio {
@@ -368,11 +376,12 @@ fn note_known_entries(run: &Run) {
     }
 }
 
-/// A case that enters the kernel otherwise than its study says has failed as a test.
+/// A case whose kernel entries differ from those that its study declares has failed as a test.
 fn exit(run: &Run, plan: &StudyPlan) -> Exit {
     if !run.complete {
         return Exit::Interrupted;
     }
+    // Of all repeats: a case that fails only in a later run has failed too.
     let failed = run
         .runs()
         .flat_map(|run| &run.records)

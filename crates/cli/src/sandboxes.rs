@@ -39,12 +39,12 @@ mod tests {
             needless.iter().all(|name| all.contains(&name.to_string())),
             "{all:?}"
         );
-        let own = expanded(&["landlock", "sandboxes", "strace"], &[]);
+        let names = expanded(&["landlock", "sandboxes", "strace"], &[]);
         assert_eq!(
-            (&own[0][..], &own[own.len() - 1][..]),
+            (&names[0][..], &names[names.len() - 1][..]),
             ("landlock", "strace")
         );
-        assert_eq!(own.iter().filter(|name| *name == "landlock").count(), 1);
+        assert_eq!(names.iter().filter(|name| *name == "landlock").count(), 1);
         assert_eq!(expanded(&["native", "tmpfs"], &[]), ["native", "tmpfs"]);
     }
 }

@@ -1,4 +1,4 @@
-//! JSON Schemas of what is written: whole-program tests check output against them, and `.ci/release` packs them. Only a build for
+//! JSON Schemas of all output: whole-program tests check output against them, and `.ci/release` packs them. Only a build for
 //! tests has the feature, so that the program need not contain what makes them.
 
 use crate::list::environments::EnvironmentList;
@@ -16,7 +16,7 @@ use report::{ProfileDocument, SummaryDocument, WhyDocument};
 use document::write::json_schema;
 use serde_json::Value;
 
-/// All of them, by kind, in the order in which they are described: what several have is described with the first.
+/// All schemas, by kind, in the order of the documentation: types that several share are described with the first.
 pub fn all() -> Vec<(&'static str, Value)> {
     vec![
         ("result", store::schema::<Run>()),

@@ -1,4 +1,4 @@
-//! The flags that say what to trace, shared by `trace` and `top`.
+//! The options that select the target of tracing, shared by `trace`, `why` and `top`.
 
 use super::complete;
 use anyhow::Result;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use trace::{Command, Running, Target};
 
-/// A command to start, or what already runs.
+/// A command to start, or processes that already run.
 #[derive(clap::Args)]
 #[group(skip)]
 #[command(group(ArgGroup::new("target").required(true).args(["command", "all", "cgroup", "container", "pids"])))]
@@ -51,7 +51,7 @@ impl TargetArgs {
             .join(" ")
     }
 
-    /// A file in place of a command, and the words behind it: a regular file that is no program, or '-' for standard input.
+    /// A file in place of a command, and the words after it: a regular file that is not executable, or '-' for standard input.
     pub fn profile(&self) -> Option<(PathBuf, &[OsString])> {
         let (word, behind) = self.command.split_first()?;
         let path = PathBuf::from(word);
@@ -62,6 +62,7 @@ impl TargetArgs {
         (word == "-" || (is_file() && !is_in_path(word))).then_some((path, behind))
     }
 
+    /// Finds the control group or container, and checks that processes exist.
     pub fn resolve(&self) -> Result<Target> {
         let what = match (&self.cgroup, &self.container) {
             (Some(path), _) => Running::cgroup(path)?,

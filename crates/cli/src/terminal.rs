@@ -12,6 +12,7 @@ pub fn screen() -> Screen {
     screen_of(std::io::stdout().is_terminal())
 }
 
+/// Standard error's screen, for tables that leave standard output to a command.
 pub fn error_screen() -> Screen {
     screen_of(std::io::stderr().is_terminal())
 }

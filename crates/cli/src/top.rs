@@ -94,6 +94,7 @@ fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Traces until the target ends, the intervals are over, or the user quits.
 pub fn run(args: &TopArgs) -> Result<Exit> {
     if args.sampled && matches!(args.by, By::Class | By::Error) {
         bail_usage!(
@@ -134,7 +135,7 @@ pub fn run(args: &TopArgs) -> Result<Exit> {
         &mut session,
     );
     let (lost, torn) = session.trouble();
-    // What is said after this is not for the live screen.
+    // Messages after this go to the ordinary screen.
     drop(session);
     if ended?.is_some() && is_live {
         note("top: the command has ended");

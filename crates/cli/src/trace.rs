@@ -103,7 +103,7 @@ Examples:
   syscost trace --runs 10 -o base.profile.json -- python3 app.py
 
 Standard output is the command's. The table goes to standard error, or to the file of --report.
-Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found; 1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a signal to syscost alone ended the tracing: the command goes on.";
+Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found; 1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a signal to syscost alone ended the tracing: the command continues.";
 
 /// Errors: `trace::LaunchError` if the command cannot be run; why no tracer works; what cannot be written.
 pub fn run(args: &TraceArgs) -> Result<Exit> {
@@ -119,6 +119,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     }
     let (mut profile, mut ended) = args.traced(&options)?;
     let exceeded = exceeded(args.budgets(), &profile);
+    // A failed command keeps its status, which is the more important message.
     if !exceeded.is_empty() && ended.status() == 0 {
         ended = Exit::CostGrown;
     }
@@ -134,7 +135,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     if !is_alone {
         tell_lost(profile.tracer.lost);
     }
-    exceeded.iter().for_each(messages::tell);
+    exceeded.iter().for_each(messages::show_line);
     report.write(|screen, out| {
         write_answer(
             &ProfileDocument::new(&profile),
@@ -148,7 +149,8 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     Ok(ended)
 }
 
-/// What slows calls here, for a profile that is kept or passed on: finding it takes a look at every process.
+/// Adds the filters, tracers and programs that slow down calls here to a profile that is saved. Only then, because finding them takes a
+/// look at every process.
 pub(super) fn note_taxes(profile: &mut Profile, out: Option<&Path>, format: Format) {
     if out.is_some() || format == Format::Json {
         profile.host.taxes = taxes(&Sources::default());
@@ -166,6 +168,7 @@ pub(super) enum Report<'a> {
 }
 
 impl Report<'_> {
+    /// Checks that the report can be written, before the command runs.
     pub fn open(path: Option<&Path>) -> Result<Report<'_>> {
         let Some(path) = path else {
             return Ok(Report::StandardError);
@@ -177,6 +180,7 @@ impl Report<'_> {
         Ok(Report::File(path))
     }
 
+    /// Formats the report for its destination's width, and writes it whole.
     pub fn write(
         &mut self,
         answer: impl FnOnce(Screen, &mut dyn Write) -> Result<()>,
@@ -210,9 +214,11 @@ impl TraceArgs {
             if ended != Exit::Command(0) {
                 break;
             }
+            // Notes were printed by the first run.
             let next = trace::run(options, &mut |_| {})?;
             ended = exit(&next);
             profile.repeats.push(next.as_run());
+            // One incomplete run makes ranges of all runs unreliable.
             profile.complete &= next.complete;
             profile.tracer.lost += next.tracer.lost;
         }
@@ -287,7 +293,7 @@ fn check_budget(budget: &Budget) -> Result<()> {
     let name = budget.call.split('(').next().unwrap_or_default();
     if budget.is_of_one_call() && !model::syscall_names::is_known(name) {
         bail_usage!(
-            "--budget {budget}: there is no system call {name}; 'total', 'errors', 'processes' and 'programs' are also allowed"
+            "--budget {budget}: unknown system call {name}; 'total', 'errors', 'processes' and 'programs' are also allowed"
         );
     }
     Ok(())
@@ -295,6 +301,7 @@ fn check_budget(budget: &Budget) -> Result<()> {
 
 fn exceeded<'a>(budgets: impl Iterator<Item = &'a Budget>, profile: &Profile) -> Vec<String> {
     let whole = ProfileColumn::new("", profile);
+    // Budgets of sections are per iteration, those of the whole command are not.
     let by_section = whole.by_section().unwrap_or_else(|| whole.clone());
     budgets
         .filter_map(|budget| {
@@ -329,7 +336,7 @@ fn note_closing(profile: &Profile) {
 
 pub(super) fn tell_lost(lost: u64) {
     if let Some(text) = lost_events(lost) {
-        messages::tell(&text);
+        messages::show_line(&text);
     }
 }
 

@@ -1,4 +1,5 @@
-//! `syscost why`: traces a program, or reads a profile of one, and says on one screen where its time went and what could be saved.
+//! `syscost why`: traces a program, or reads a profile of one, and shows on one screen where its time went and which changes would
+//! save time.
 
 mod bill;
 mod costs;
@@ -28,13 +29,13 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Where the time of a command goes, and what could be saved.
+/// Show where the time of a command goes, and which changes would save time.
 ///
-/// Traces it with all its children and prints one screen: the answer first, then where the wall time went, the calls
-/// that took most of it, and further advice. All of it was measured in the program itself. A single FILE that is not a
-/// program is a profile from 'syscost trace -o' or 'why -o', or the output of strace.
+/// Traces the command with all its children and prints one screen: the answer first, then the parts of the wall time, the
+/// calls that took most of it, and further advice. All figures are measured in the program itself. A single FILE that is
+/// not a program is a profile from 'syscost trace -o' or 'why -o', or the output of strace.
 ///
-/// --versus compares unit costs, for places where nothing can be run: calls x (cost there - cost here).
+/// --versus compares unit costs, for machines on which you cannot run the command: calls x (cost there - cost here).
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = "syscost why [OPTIONS] [--] COMMAND...\n       syscost why [OPTIONS] PROFILE [--costs FILE] [--versus FILE...]")]
 pub struct WhyArgs {
@@ -43,7 +44,7 @@ pub struct WhyArgs {
     /// Sample the CPUs instead of counting calls: shares of CPU time by call, for less than 1% overhead. eBPF only.
     #[arg(long, conflicts_with_all = ["environments", "costs", "versus"])]
     sampled: bool,
-    /// Do not look which functions make the calls.
+    /// Do not record which functions make the calls.
     #[arg(long)]
     no_callers: bool,
     /// Then race the command natively and in these environments, without input and output, and count its calls in
@@ -62,7 +63,7 @@ pub struct WhyArgs {
     answer: AnswerArgs,
 }
 
-/// What may stand behind a profile too.
+// Not a doc comment, which would become the command's help: these options are also valid after a profile.
 #[derive(clap::Args)]
 struct AnswerArgs {
     /// Unit costs of the machine that the profile is from: a result file of 'syscost run --all --out FILE'.
@@ -74,7 +75,7 @@ struct AnswerArgs {
     /// Write the answer to a file instead of standard error; '-' for standard output, after the command's.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// How much of it. [default: screen]
+    /// How much to print. [default: screen]
     #[arg(long)]
     view: Option<WhyView>,
     /// Output format of the answer. [default: text]
@@ -119,7 +120,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
             ..More::default()
         },
     };
-    let mut elsewhere = Asked::of(&args.environments, &options.target)?;
+    let mut elsewhere = Asked::for_command(&args.environments, &options.target)?;
     let mut profile = ::trace::run(&options, &mut note::<str>)?;
     let ended = trace::exit(&profile);
     let has_exited = matches!(profile.ending, Some(Ending::Exited(_)));
@@ -133,10 +134,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     trace::note_taxes(&mut profile, args.out.as_deref(), format);
     let stored = trace::store(&profile, args.out.as_deref());
     trace::tell_lost(profile.tracer.lost);
-    ensure!(
-        has_calls,
-        "no system call was seen: there is nothing to explain"
-    );
+    ensure!(has_calls, "no system call was seen: nothing to explain");
     // A document and a file are written as a whole.
     let is_whole = format == Format::Json || matches!(report, Report::File(_));
     if elsewhere.is_none() || !is_whole {
@@ -221,7 +219,7 @@ impl AnswerArgs {
             None => (None, None),
         };
         let json = WhyDocument {
-            found: &attribution,
+            attribution: &attribution,
             race,
             kernels,
         };

@@ -4,6 +4,7 @@ use super::error::usage;
 use anyhow::Result;
 use std::ffi::OsString;
 
+/// Parses options that the program itself sets, with the checks of the command line.
 pub fn parsed<A: clap::Args>(
     command: &'static str,
     words: impl IntoIterator<Item: Into<OsString> + Clone>,
@@ -53,7 +54,7 @@ mod tests {
     use crate::{names, parser};
     use measure::runner::{RunDirectory, read_catalogue};
 
-    fn of(typed: &str) -> String {
+    fn completed(typed: &str) -> String {
         let words = with_command(
             typed.split(' ').map(OsString::from).collect(),
             &["run", "show", "why"],
@@ -67,12 +68,15 @@ mod tests {
 
     #[test]
     fn a_pattern_without_a_command_is_measured() {
-        assert_eq!(of("syscost getpid --time 1"), "syscost run getpid --time 1");
         assert_eq!(
-            of("syscost -q --time 1 getpid"),
+            completed("syscost getpid --time 1"),
+            "syscost run getpid --time 1"
+        );
+        assert_eq!(
+            completed("syscost -q --time 1 getpid"),
             "syscost -q run --time 1 getpid"
         );
-        assert_eq!(of("syscost help show"), "syscost show --help");
+        assert_eq!(completed("syscost help show"), "syscost show --help");
         for kept in [
             "syscost",
             "syscost -q",
@@ -80,7 +84,7 @@ mod tests {
             "syscost -q show a",
             "syscost --help",
         ] {
-            assert_eq!(of(kept), kept);
+            assert_eq!(completed(kept), kept);
         }
     }
 
@@ -92,7 +96,7 @@ mod tests {
             "syscost -q wyh ls",
             "syscost --versoin",
         ] {
-            assert_eq!(of(kept), kept);
+            assert_eq!(completed(kept), kept);
         }
     }
 

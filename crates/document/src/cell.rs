@@ -33,7 +33,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// Of the 256 colours of terminals, one that is readable on black and on white.
+    /// One of the terminal's 256 colours, readable on black and on white.
     pub fn colour(self) -> Option<u8> {
         match self {
             Style::Good => Some(28),
@@ -82,11 +82,12 @@ impl Cell {
         Cell::known(value, text)
     }
 
-    /// What has no value.
+    /// A dash, for a missing value.
     pub fn dash() -> Cell {
         Cell::styled("-", Style::Faint)
     }
 
+    /// A text with a style, which terminals show as a colour and pages as a class.
     pub fn styled(text: impl Into<String>, style: Style) -> Cell {
         Cell {
             style,
@@ -167,8 +168,8 @@ mod tests {
     #[test]
     fn colours_are_readable_on_black_and_on_white() {
         for style in [Style::Good, Style::Warning, Style::Bad] {
-            let own = luminance(style.colour().unwrap());
-            let contrasts = [(own + 0.05) / 0.05, 1.05 / (own + 0.05)];
+            let colour = luminance(style.colour().unwrap());
+            let contrasts = [(colour + 0.05) / 0.05, 1.05 / (colour + 0.05)];
             assert!(
                 contrasts.iter().all(|contrast| *contrast > 3.8),
                 "{contrasts:?}"

@@ -1,4 +1,4 @@
-//! What an answer consists of, whatever its subject and its format: blocks of text and tables for people, and records for programs.
+//! The parts of an answer, independent of subject and format: blocks of text and tables for people, and records for programs.
 
 mod cell;
 mod records;
@@ -16,9 +16,9 @@ pub enum Block {
         what: String,
     },
     Facts(Vec<(&'static str, String)>),
-    /// What a terminal gets as a message on standard error, and other formats would lack.
+    /// Text that terminals get as a message on standard error, and other formats in the document.
     Message(Vec<String>),
-    /// What readers must know before the tables.
+    /// Warnings that must be read before the tables.
     Cautions(Vec<String>),
     /// Loses expendable columns on narrow screens.
     Table(Table),
@@ -35,7 +35,7 @@ pub enum Block {
         titles: Vec<&'static str>,
         branches: Vec<Branch>,
     },
-    /// What the tables mean, what was left out.
+    /// The meaning of the tables, and what was left out.
     Notes(Vec<String>),
 }
 
@@ -51,6 +51,7 @@ pub struct Branch {
 }
 
 impl Block {
+    /// Lines that must keep their layout, such as plots.
     pub fn drawn(lines: Vec<String>) -> Block {
         Block::Code {
             title: String::new(),

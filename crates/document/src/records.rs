@@ -72,18 +72,22 @@ impl fmt::Display for Value {
 }
 
 impl Records {
+    /// The field names, in the order of the values in each row.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }
 
+    /// One list of values per row, as many as there are names.
     pub fn rows(&self) -> &[Vec<Value>] {
         &self.rows
     }
 }
 
 /// `file.stat depth=4 entries=0`
-pub fn with_params(name: &str, own: &BTreeMap<String, u64>) -> String {
-    format!("{name} {}", params(own)).trim_end().to_string()
+pub fn with_params(name: &str, parameters: &BTreeMap<String, u64>) -> String {
+    format!("{name} {}", params(parameters))
+        .trim_end()
+        .to_string()
 }
 
 /// `depth=4 entries=0`

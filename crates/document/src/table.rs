@@ -32,6 +32,7 @@ impl Table {
         Table { records, ..self }
     }
 
+    /// A line above the table; empty for none.
     pub fn titled(self, title: impl Into<String>) -> Table {
         Table {
             title: title.into(),
@@ -39,6 +40,7 @@ impl Table {
         }
     }
 
+    /// Replaces the warnings above the table.
     pub fn cautioned<T: Into<String>>(self, cautions: impl IntoIterator<Item = T>) -> Table {
         Table {
             cautions: cautions.into_iter().map(Into::into).collect(),
@@ -46,6 +48,7 @@ impl Table {
         }
     }
 
+    /// Replaces the notes below the table.
     pub fn noted<T: Into<String>>(self, notes: impl IntoIterator<Item = T>) -> Table {
         Table {
             notes: notes.into_iter().map(Into::into).collect(),
@@ -53,6 +56,7 @@ impl Table {
         }
     }
 
+    /// Lets readers of a page filter the rows. Other formats ignore it.
     pub fn filtered(self, filter: Filter) -> Table {
         Table {
             filter: Some(filter),
@@ -73,13 +77,13 @@ impl Table {
 
     /// These columns in front, by title.
     pub fn with_first(&self, titles: &[&str]) -> Table {
-        let place = |i: &usize| {
-            titles
-                .iter()
-                .position(|title| self.columns[*i].title == *title)
-        };
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
-        order.sort_by_key(|i| place(i).unwrap_or(titles.len()));
+        order.sort_by_key(|i| {
+            let mut titles = titles.iter();
+            titles
+                .position(|title| self.columns[*i].title == *title)
+                .unwrap_or(usize::MAX)
+        });
         Table {
             filter: self.filter.clone(),
             ..self.select(&order)
@@ -94,6 +98,7 @@ impl Table {
         &self.rows
     }
 
+    /// The rows for programs, which may have other fields than the columns.
     pub fn records(&self) -> &Records {
         &self.records
     }
@@ -103,6 +108,7 @@ impl Table {
         self.keeping(|i| self.rows.iter().any(|row| !row[i].text.is_empty()))
     }
 
+    /// Drops columns that are expendable enough to count as details.
     pub fn without_details(&self) -> Table {
         self.keeping(|i| self.columns[i].expendable < DETAIL)
     }
@@ -112,6 +118,7 @@ impl Table {
         self.select(&keep)
     }
 
+    /// Keeps the first rows for people. The records for programs stay complete.
     pub fn truncate(&mut self, most: usize) {
         self.rows.truncate(most);
     }

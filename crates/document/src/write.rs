@@ -21,20 +21,21 @@ use anyhow::Result;
 use model::JsonDocument;
 use std::io::Write;
 
-/// `found` as JSON, in other formats the document that it makes.
+/// Writes `answer` as JSON; in other formats, writes its document, which is made only then.
 pub fn write_answer<T: JsonDocument, D: Into<Document>>(
-    found: &T,
+    answer: &T,
     document: impl FnOnce() -> D,
     format: Format,
     screen: Screen,
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        Format::Json => write_json(found, out),
+        Format::Json => write_json(answer, out),
         _ => write_document(&document().into(), format, screen, out),
     }
 }
 
+/// Writes the blocks of a document, or for CSV its records. JSON documents are written by [`write_answer`].
 pub fn write_document(
     document: &Document,
     format: Format,
@@ -151,6 +152,7 @@ pub fn write_table(
     }
 }
 
+/// Writes lines such as warnings in the style of the format, wrapped to the screen.
 pub fn write_notes(
     lines: &[String],
     format: Format,

@@ -1,4 +1,4 @@
-//! Attributions: where a workload's time went, what could be saved, and what its calls would cost elsewhere.
+//! Attributions: the parts of a workload's time, possible savings, and predictions for other machines.
 
 mod advice;
 mod answer;

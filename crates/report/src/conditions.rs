@@ -5,6 +5,7 @@ use itertools::Itertools;
 use model::{Host, Tax, clean};
 use std::collections::BTreeMap;
 
+/// A fact as text: `unknown` if the run lacks it, `none` if it is empty.
 pub fn known(value: Option<&Known>) -> String {
     match value {
         None => "unknown".to_string(),

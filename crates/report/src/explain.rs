@@ -20,6 +20,7 @@ const LEAST_ERRNO: i64 = -4095;
 /// Above it, a result is an address.
 const MOST_NUMBER: i64 = 1 << 32;
 
+/// The return values of calls as a fact of the explanation; `None` if none were recorded.
 pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
     let each = calls
         .iter()

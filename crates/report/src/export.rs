@@ -201,12 +201,13 @@ fn repetitions(
 }
 
 fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
-    let calls = |one: &Run| Some(one.records.get(index)?.outcome.measurement()?.calls());
     run.runs()
         .zip(&over.medians_ns)
         .filter_map(|(one, ns)| {
+            let record = one.records.get(index);
+            let measured = record.and_then(|record| record.outcome.measurement());
             Some(Repetition {
-                iterations: calls(one).unwrap_or(0),
+                iterations: measured.map_or(0, Measurement::calls),
                 ns: (*ns)?,
             })
         })

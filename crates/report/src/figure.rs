@@ -54,6 +54,7 @@ pub struct DotRow {
 }
 
 impl DotRow {
+    /// The dot of the first series, by which rows are sorted and described.
     pub fn first(&self) -> Option<Ranged> {
         Some(self.dots.first()?.as_ref()?.at)
     }
@@ -93,6 +94,7 @@ pub struct Overlay<'a> {
 }
 
 impl Overlay<'_> {
+    /// The range that holds all samples and intervals, for a common axis.
     pub fn ends(&self) -> (f64, f64) {
         let samples = self
             .samples
@@ -109,7 +111,7 @@ impl Overlay<'_> {
     }
 }
 
-/// What the fullest bin is scaled to.
+/// The height of the fullest bin.
 pub const TALLEST: u8 = 16;
 
 /// The heights of `bins` bins: square roots of their counts, so that rare samples are visible. Each
@@ -163,6 +165,7 @@ impl Lines {
             .map_or(0.5, |smallest| smallest / 2.0)
     }
 
+    /// The axis of values, which has a place for 0 if one of them is 0.
     pub fn axis(&self) -> LogAxis {
         LogAxis::holding(self.values().map(|value| value.max(self.zero())))
     }
@@ -175,6 +178,7 @@ impl Lines {
         values.into_iter()
     }
 
+    /// The points of all lines, in no order of value.
     pub fn points(&self) -> impl Iterator<Item = &PlotPoint> {
         self.series.iter().flat_map(|line| &line.points)
     }

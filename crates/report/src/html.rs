@@ -1,5 +1,5 @@
-//! Pages about result files, profiles, kernel explanations and atlases: what a page consists of is
-//! in `page`, what is on each kind of page beside it.
+//! Pages about result files, profiles, kernel explanations and atlases. `page` has the parts of a page; the other modules
+//! choose them for each kind of page.
 
 mod atlas;
 mod host;
@@ -17,6 +17,7 @@ pub use run::{MOST_DETAILED, RunsPage, runs_page};
 use document::Document;
 use page::{Part, Section};
 
+/// A page for answers that have only a document, such as races.
 pub fn document_page(title: &str, document: Document) -> Page {
     let parts = document.blocks.into_iter().map(Part::Block).collect();
     Page {

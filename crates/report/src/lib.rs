@@ -1,5 +1,5 @@
 //! Output for people and programs: the only module that knows about columns and colours. It reads no clock and makes
-//! no call of the kernel: what it takes from `explain` is what was found.
+//! no system call; it formats values that other crates have measured.
 //!
 //! One folder per subject: `run`, `rows`, `comparison`, `profile`, `attribution`, `explain`, `study`, `fit`. They share
 //! `Table`, which `format` writes, and `Figure`, which `svg` draws. `html` makes a page, `export` writes runs for other
@@ -44,7 +44,7 @@ pub use run::{
     Portrait, RunView, Sort, SummaryDocument, ViewKind, cmpthese_blocks, figures, latency_figure,
     run_document, start_up,
 };
-// What views and commands name on nearly every page.
+// Re-exported because nearly every view and command uses them.
 pub use document::write::{
     Format, Screen, ascii, pages, write_answer, write_document, write_json, write_json_line,
     write_lines, write_notes, write_table,

@@ -22,7 +22,7 @@ pub fn nanoseconds(ns: f64) -> String {
 }
 
 /// Uses the digits of nanoseconds; `0` for what rounds to it.
-pub fn count(value: f64) -> String {
+pub fn count_text(value: f64) -> String {
     if value.abs() < 0.005 {
         "0".to_string()
     } else {
@@ -48,6 +48,7 @@ pub fn instructions(count: f64) -> String {
     )
 }
 
+/// The digits that suit the unit, without its name.
 pub fn in_unit(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds => nanoseconds(value),
@@ -150,7 +151,7 @@ pub struct TimeUnit {
 
 impl TimeUnit {
     /// The largest unit that `seconds` reaches.
-    pub fn of(seconds: f64) -> TimeUnit {
+    pub fn for_seconds(seconds: f64) -> TimeUnit {
         match seconds {
             v if v == 0.0 || v >= 1.0 => TimeUnit {
                 name: "s",
@@ -170,6 +171,7 @@ impl TimeUnit {
         }
     }
 
+    /// `on CPU ms`: a column's title, so that cells need no unit.
     pub fn title(self, what: &str) -> String {
         format!("{what} {}", self.name)
     }
@@ -179,6 +181,7 @@ impl TimeUnit {
         format!("{} {}", self.text(seconds), self.name)
     }
 
+    /// The number alone, with the digits of this unit.
     pub fn text(self, seconds: f64) -> String {
         format!("{:.*}", self.digits, seconds * self.per_second)
     }
@@ -212,6 +215,7 @@ pub fn percent(value: f64) -> String {
     }
 }
 
+/// [`percent`] with its sign.
 pub fn in_percent(value: f64) -> String {
     format!("{}%", percent(value))
 }
@@ -277,7 +281,7 @@ mod tests {
     #[test]
     fn the_largest_time_decides_the_unit_of_a_table() {
         fn shown(largest: f64, seconds: f64) -> (String, String) {
-            let unit = TimeUnit::of(largest);
+            let unit = TimeUnit::for_seconds(largest);
             (unit.title("on CPU"), unit.text(seconds))
         }
 
@@ -287,10 +291,10 @@ mod tests {
         assert_eq!(shown(0.0, 0.0), ("on CPU s".into(), "0.0000".into()));
     }
 
-    fn written(of: fn(f64) -> String, values: &[f64]) -> String {
+    fn written(format: fn(f64) -> String, values: &[f64]) -> String {
         values
             .iter()
-            .map(|value| of(*value))
+            .map(|value| format(*value))
             .collect::<Vec<_>>()
             .join(" ")
     }

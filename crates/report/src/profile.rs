@@ -1,4 +1,4 @@
-//! Profiles: what a workload called, how often, and for how long.
+//! Profiles: the calls of a workload, their number and their times.
 
 mod document;
 pub mod latency;
@@ -34,6 +34,7 @@ pub fn class(class: &Class) -> String {
     .join(" ")
 }
 
+/// The short name of a kind of descriptor, as in classes of calls.
 pub fn descriptor(kind: DescriptorKind) -> &'static str {
     match kind {
         DescriptorKind::File => "file",

@@ -1,5 +1,4 @@
-//! A race: what each command took, what differs certainly and why, and the system calls that
-//! changed.
+//! A race: the times of each command, certain differences with their cause, and the system calls that changed.
 
 mod bill;
 mod cause;
@@ -17,6 +16,7 @@ use model::prose::{counted, some};
 use model::word;
 use std::collections::BTreeSet;
 
+/// The table of commands, the answers, and a table of changed calls for each comparison.
 pub fn race_document(race: &RaceFound) -> Document {
     let mut blocks = vec![Block::Table(table(race)), Block::Notes(answers(race))];
     blocks.extend(
@@ -38,11 +38,11 @@ fn table(race: &RaceFound) -> Table {
     let main = if is_inside {
         cells::net
     } else {
-        |own: &RaceResult| Some(wall(own))
+        |result: &RaceResult| Some(wall(result))
     };
-    let unit = TimeUnit::of(race.results.iter().filter_map(main).fold(0.0, f64::max));
-    let time = |of: fn(&RaceResult) -> Option<f64>| {
-        move |line: &Line| Cell::known(of(line.own), |seconds| unit.text(seconds))
+    let unit = TimeUnit::for_seconds(race.results.iter().filter_map(main).fold(0.0, f64::max));
+    let time = |seconds_of: fn(&RaceResult) -> Option<f64>| {
+        move |line: &Line| Cell::known(seconds_of(line.result), |seconds| unit.text(seconds))
     };
     let (name, [main_title, ratio]) = if is_inside {
         ("environment", ["net", "net ratio"])
@@ -50,15 +50,15 @@ fn table(race: &RaceFound) -> Table {
         ("command", ["wall", "time ratio"])
     };
     let lines = lines(race);
-    let mut columns = Columns::of(&lines).left(name, |line| row_name(line.own));
+    let mut columns = Columns::new(&lines).left(name, |line| row_name(line.result));
     if !is_inside {
         columns = columns.wrapping();
     }
     let table = columns
         .right(&unit.title(main_title), time(main))
-        .right("±", |line| half_width(line.own.figure()))
+        .right("±", |line| half_width(line.result.figure()))
         .right(&unit.title("start-up"), |line| {
-            cells::start_up_cell(line.own, unit)
+            cells::start_up_cell(line.result, unit)
         })
         .right(
             &unit.title("first"),
@@ -70,19 +70,33 @@ fn table(race: &RaceFound) -> Table {
             time(|outcome| outcome.inside.as_ref().map(|_| wall(outcome))),
         )
         .expendable(4)
-        .right(&unit.title("min"), time(|own| outside(own, own.min)))
+        .right(
+            &unit.title("min"),
+            time(|result| outside(result, result.min)),
+        )
         .expendable(4)
-        .right(&unit.title("max"), time(|own| outside(own, own.max)))
+        .right(
+            &unit.title("max"),
+            time(|result| outside(result, result.max)),
+        )
         .expendable(5)
-        .right(&unit.title("user"), time(|own| outside(own, own.user?)))
+        .right(
+            &unit.title("user"),
+            time(|result| outside(result, result.user?)),
+        )
         .expendable(2)
-        .right(&unit.title("sys"), time(|own| outside(own, own.system?)))
+        .right(
+            &unit.title("sys"),
+            time(|result| outside(result, result.system?)),
+        )
         .expendable(2)
         .right(&unit.title("CPU"), time(cpu))
         .expendable(2)
-        .right("peak MB", |line| memory(race.least_memory_byte, line.own))
+        .right("peak MB", |line| {
+            memory(race.least_memory_byte, line.result)
+        })
         .expendable(3)
-        .right("calls", |line| line.own.system_calls)
+        .right("calls", |line| line.result.system_calls)
         .expendable(1)
         .left(ratio, verdict)
         .table()
@@ -98,7 +112,7 @@ fn wall(result: &RaceResult) -> f64 {
     result.trimmed_mean.unwrap_or(result.median)
 }
 
-/// Beside user and system time it would be their sum.
+/// Total CPU time, for races without user and system time, of which it would be the sum.
 fn cpu(result: &RaceResult) -> Option<f64> {
     if let Some(inside) = &result.inside {
         return Some(inside.net_cpu?[0]);
@@ -111,7 +125,7 @@ fn cpu(result: &RaceResult) -> Option<f64> {
     }
 }
 
-/// Not shown of environments.
+/// Hides a column of plain races in a race of environments.
 fn outside(result: &RaceResult, value: f64) -> Option<f64> {
     result.inside.is_none().then_some(value)
 }
@@ -200,12 +214,16 @@ fn executions(race: &RaceFound) -> String {
 }
 
 fn failures(result: &RaceResult) -> Option<String> {
-    let failed = || result.exit_codes.iter().filter(|status| **status != 0);
-    let status = failed().next()?;
+    let failed: Vec<_> = result
+        .exit_codes
+        .iter()
+        .filter(|code| **code != 0)
+        .collect();
+    let status = failed.first()?;
     Some(format!(
         "{} failed in {} of {}, first with status {status}.",
         cut(result.name(), COMMAND),
-        failed().count(),
+        failed.len(),
         counted(result.exit_codes.len(), "run")
     ))
 }
@@ -223,7 +241,7 @@ fn left(result: &RaceResult) -> Option<String> {
 
 fn changed_time(result: &RaceResult) -> Option<String> {
     let changed = result.changed?;
-    let unit = TimeUnit::of(changed.before.max(changed.after));
+    let unit = TimeUnit::for_seconds(changed.before.max(changed.after));
     let (before, after) = (unit.text(changed.before), unit.with_name(changed.after));
     let rounds = counted(changed.rounds, "round");
     Some(format!(
@@ -274,7 +292,7 @@ fn in_wall_time(race: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
     }
 }
 
-/// The control's ratio, where the rounds alone would show a difference.
+/// The control's ratio, if the rounds alone would show a difference.
 fn withheld(race: &RaceFound, versus: &Versus, wall: &Ratio) -> Option<Ratio> {
     let is_apart = wall.low > 1.0 + race.margin || wall.high < 1.0 / (1.0 + race.margin);
     let control = cells::control_of(race, versus)?.wall;
@@ -301,37 +319,37 @@ fn times(value: f64, error: f64) -> String {
 /// Named as in the CSV of hyperfine.
 fn records(race: &RaceFound) -> Records {
     let lines = lines(race);
-    let columns = Columns::of(&lines)
-        .field("command", |line| &line.own.command)
+    let columns = Columns::new(&lines)
+        .field("command", |line| &line.result.command)
         .field("role", Line::role)
-        .field("mean", |line| line.own.mean)
-        .field("stddev", |line| line.own.stddev)
-        .field("median", |line| line.own.median)
-        .field("user", |line| line.own.user)
-        .field("system", |line| line.own.system)
-        .field("min", |line| line.own.min)
-        .field("max", |line| line.own.max)
-        .field("parameters", |line| params(&line.own.parameters))
-        .field("trimmed_mean", |line| line.own.trimmed_mean)
-        .field("ci_low", |line| line.own.low)
-        .field("ci_high", |line| line.own.high)
+        .field("mean", |line| line.result.mean)
+        .field("stddev", |line| line.result.stddev)
+        .field("median", |line| line.result.median)
+        .field("user", |line| line.result.user)
+        .field("system", |line| line.result.system)
+        .field("min", |line| line.result.min)
+        .field("max", |line| line.result.max)
+        .field("parameters", |line| params(&line.result.parameters))
+        .field("trimmed_mean", |line| line.result.trimmed_mean)
+        .field("ci_low", |line| line.result.low)
+        .field("ci_high", |line| line.result.high)
         .field("peak_memory_byte", |line| {
-            Span::from_values(line.own.memory_usage_byte.clone()).median
+            Span::from_values(line.result.memory_usage_byte.clone()).median
         })
-        .field("system_calls", |line| line.own.system_calls)
+        .field("system_calls", |line| line.result.system_calls)
         .field("ratio", |line| Some(line.wall()?.ratio))
         .field("ratio_low", |line| Some(line.wall()?.low))
         .field("ratio_high", |line| Some(line.wall()?.high))
         .field("verdict", |line| Some(word(line.wall()?, "verdict")))
         .field("environment", |line| {
-            Some(&line.own.inside.as_ref()?.environment)
+            Some(&line.result.inside.as_ref()?.environment)
         })
         .field("start_up", |line| {
-            Some(line.own.inside.as_ref()?.start_up?[0])
+            Some(line.result.inside.as_ref()?.start_up?[0])
         })
-        .field("net", |line| cells::net(line.own))
+        .field("net", |line| cells::net(line.result))
         .ends(["net_low", "net_high"], |line| {
-            let [_, low, high] = line.own.inside.as_ref()?.net?;
+            let [_, low, high] = line.result.inside.as_ref()?.net?;
             Some((low, high))
         });
     columns.records()

@@ -1,5 +1,4 @@
-//! Runs as JSON lines for data engines: the fields of CSV, after what is known of the run and its
-//! machine.
+//! Runs as JSON lines for data engines: facts about the run and its machine, then the fields of CSV.
 //!
 //! So that every engine infers the same types, each line has all fields, null where unknown, and no
 //! value is a list or a map.
@@ -93,7 +92,7 @@ pub struct Machine {
     pub host: Option<String>,
     pub cpu: Option<String>,
     pub kernel: Option<String>,
-    /// What emulates or virtualizes the machine; `none` on bare metal.
+    /// The emulator or hypervisor of the machine; `none` on bare metal.
     pub hypervisor: Option<String>,
     pub container: Option<String>,
     pub libc: Option<String>,

@@ -1,4 +1,4 @@
-//! One run: its table and warnings, its figures, Perl's view of it, and all that a page says of it.
+//! One run: its table and warnings, its figures, the format of Perl's Benchmark, and the parts of its page.
 
 mod cmpthese;
 pub mod columns;

@@ -13,6 +13,7 @@ pub struct Scaled<'a> {
 }
 
 impl<'a> Scaled<'a> {
+    /// `None` if no row of the run has a scale.
     pub fn new(summary: &'a Summary) -> Option<Scaled<'a>> {
         let study = summary.study.as_ref()?;
         let rows = summary.rows.iter();
@@ -31,6 +32,7 @@ impl<'a> Scaled<'a> {
         })
     }
 
+    /// The time for the scale's number of calls, with its unit if scales differ.
     pub fn cell(&self, scale: Option<&Scale>, time: Option<Ranged>) -> Cell {
         let Some((scale, time)) = scale.zip(time) else {
             return Cell::default();
@@ -44,6 +46,7 @@ impl<'a> Scaled<'a> {
     }
 }
 
+/// The study's title with the machine in parentheses; without a study, the machine.
 pub fn title(summary: &Summary, machine: String) -> String {
     match &summary.study {
         Some(study) if machine.is_empty() => study.title.clone(),
@@ -52,6 +55,7 @@ pub fn title(summary: &Summary, machine: String) -> String {
     }
 }
 
+/// The study's question and answer, on one line each.
 pub fn notes(summary: &Summary) -> Vec<String> {
     let Some(study) = &summary.study else {
         return Vec::new();
@@ -92,6 +96,7 @@ fn number(row: &DerivedRow, value: f64) -> String {
     }
 }
 
+/// The value of a derived row, or a dash if one of its cases failed.
 pub fn derived_value(row: &DerivedRow) -> Cell {
     let Ok(Ranged { value, .. }) = row.value else {
         return Cell::dash();
@@ -104,6 +109,7 @@ pub fn derived_value(row: &DerivedRow) -> Cell {
     Cell::number(format!("{unit}{}", number(row, value)), value)
 }
 
+/// The interval in the unit of the value.
 pub fn derived_interval(row: &DerivedRow) -> Cell {
     row.value
         .as_ref()
@@ -113,6 +119,7 @@ pub fn derived_interval(row: &DerivedRow) -> Cell {
         .into()
 }
 
+/// The verdict on a ratio; empty for differences.
 pub fn derived_verdict(row: &DerivedRow) -> Cell {
     row.verdict.map(comparison::row::judged).into()
 }
@@ -124,7 +131,7 @@ pub fn half_width_percent(row: &DerivedRow) -> Option<f64> {
     Some(50.0 * (high - low) / value.value.abs()).filter(|percent| *percent < 100.0)
 }
 
-/// `+2: fstat +1, ioctl +1`, or why there is no value.
+/// `+2: fstat +1, ioctl +1`, or the reason for a missing value.
 pub fn derived_entries(row: &DerivedRow) -> Cell {
     if let Err(why) = &row.value {
         return Cell::styled(why.clone(), Style::Bad);

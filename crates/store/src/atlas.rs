@@ -11,7 +11,7 @@ use model::atlas::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use sys::open;
 
@@ -21,6 +21,10 @@ const ABOUT: &str = "README";
 /// Bytes of all files once they are unpacked: 184 of 211 operations have 2.4 MB.
 const MOST: u64 = 64 << 20;
 
+/// All kernels, oldest first, and the steps between neighbours.
+///
+/// # Errors
+/// Fails at the first file that cannot be read, or if all files together are too large.
 pub fn read(directory: &Path) -> Result<Atlas> {
     read_within(directory, MOST)
 }
@@ -71,18 +75,15 @@ fn sorted(mut atlas: Atlas) -> Atlas {
 }
 
 fn paths(directory: &Path) -> Result<Vec<PathBuf>> {
-    let found = match installed::files(directory) {
+    let files = match installed::files(directory) {
         Some(files) => files,
         None => {
-            let read = || {
-                fs::read_dir(directory)?
-                    .map(|entry| Ok(entry?.path()))
-                    .collect::<io::Result<_>>()
-            };
-            read().with_context(|| format!("{}", directory.display()))?
+            let entries = fs::read_dir(directory)
+                .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+            entries.with_context(|| format!("{}", directory.display()))?
         }
     };
-    let mut paths: Vec<PathBuf> = found
+    let mut paths: Vec<PathBuf> = files
         .into_iter()
         .filter(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -93,10 +94,12 @@ fn paths(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// One kernel's counts, for example to check whether a build is complete.
 pub fn read_kernel(path: &Path) -> Result<AtlasKernel> {
     read_as(path, &mut { MOST }, ATLAS_KERNEL)
 }
 
+/// The steps between two neighbouring kernels.
 pub fn read_steps(path: &Path) -> Result<AtlasSteps> {
     read_as(path, &mut { MOST }, ATLAS_STEPS)
 }
@@ -106,32 +109,39 @@ struct Schema {
     schema: String,
 }
 
-/// Takes from the `room` what it unpacks.
+/// Reduces `room` by the number of unpacked bytes, so that a small packed file cannot fill the memory.
 fn read_as<T: DeserializeOwned>(path: &Path, room: &mut u64, expected: &str) -> Result<T> {
-    fn other(error: serde_json::Error) -> anyhow::Error {
+    unpacked(path, room)
+        .and_then(|bytes| parsed(&bytes, expected))
+        .map_err(|error| anyhow!("{}: {error:#}", path.display()))
+}
+
+fn unpacked(path: &Path, room: &mut u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let packed: Box<dyn Read> = match installed::file(path) {
+        Some(bytes) => Box::new(bytes),
+        None => Box::new(open::regular(path)?),
+    };
+    GzDecoder::new(packed)
+        .take(*room + 1)
+        .read_to_end(&mut bytes)?;
+    let left = room.checked_sub(bytes.len() as u64);
+    *room =
+        left.with_context(|| format!("all files together have more than {} MiB", MOST >> 20))?;
+    Ok(bytes)
+}
+
+fn parsed<T: DeserializeOwned>(bytes: &[u8], expected: &str) -> Result<T> {
+    fn not_an_atlas(error: serde_json::Error) -> anyhow::Error {
         anyhow!("not a file of an atlas: {error}")
     }
 
-    let mut read = || {
-        let mut bytes = Vec::new();
-        let packed: Box<dyn Read> = match installed::file(path) {
-            Some(bytes) => Box::new(bytes),
-            None => Box::new(open::regular(path)?),
-        };
-        GzDecoder::new(packed)
-            .take(*room + 1)
-            .read_to_end(&mut bytes)?;
-        let left = room.checked_sub(bytes.len() as u64);
-        *room =
-            left.with_context(|| format!("all files together have more than {} MiB", MOST >> 20))?;
-        let Schema { schema } = serde_json::from_slice(&bytes).map_err(other)?;
-        ensure!(
-            schema == expected,
-            "its schema is '{schema}', not '{expected}'"
-        );
-        serde_json::from_slice(&bytes).map_err(other)
-    };
-    read().map_err(|error: anyhow::Error| anyhow!("{}: {error:#}", path.display()))
+    let Schema { schema } = serde_json::from_slice(bytes).map_err(not_an_atlas)?;
+    ensure!(
+        schema == expected,
+        "its schema is '{schema}', not '{expected}'"
+    );
+    serde_json::from_slice(bytes).map_err(not_an_atlas)
 }
 
 /// `usual` is the processor that its architecture has if no other is asked for.
@@ -144,6 +154,7 @@ pub fn kernel_path(
     directory.join(format!("{release}{}{ENDING}", variant(machine, usual)))
 }
 
+/// The file of the steps between two kernels, named `BEFORE..AFTER` in a subdirectory.
 pub fn steps_path(
     directory: &Path,
     [before, after]: [&str; 2],
@@ -156,7 +167,7 @@ pub fn steps_path(
     ))
 }
 
-/// What makes it unusual, as part of a file's name.
+/// The differences from the usual machine, as part of a file's name.
 fn variant(machine: &AtlasMachine, usual: &str) -> String {
     let cpu = if machine.cpu != usual {
         Some(format!("cpu={}", machine.cpu))
@@ -185,6 +196,8 @@ fn variant(machine: &AtlasMachine, usual: &str) -> String {
     }
 }
 
+/// Compresses the document and replaces the file atomically. Equal documents give equal bytes, so that version control shows no
+/// change for repeated builds.
 pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     let parent = path.parent().context("no directory")?;
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
@@ -194,7 +207,7 @@ pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     Ok(crate::write_bytes(path, &packed.finish()?)?)
 }
 
-/// What the directory is and that everybody may use it.
+/// The README of the directory, with its licence.
 pub fn write_about(directory: &Path) -> Result<()> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot make {}", directory.display()))?;

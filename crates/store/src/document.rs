@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 pub trait Document: Serialize + DeserializeOwned {
     const KIND: &'static FileKind;
 
-    /// What a file has in another shape than the model.
+    /// The fields whose form in a file differs from the model.
     type Head: Default + Serialize + DeserializeOwned;
 
     fn head(&self) -> Self::Head {

@@ -46,6 +46,7 @@ impl StoreError {
         StoreError { problem, ..self }
     }
 
+    /// The name of the file as messages show it, such as `standard input`.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -76,6 +77,7 @@ pub struct FileKind {
 }
 
 impl FileKind {
+    /// Family and current version, as in the `schema` field of files.
     pub fn schema(&self) -> String {
         format!("{}{}", self.family, self.version)
     }
@@ -103,10 +105,10 @@ pub enum Problem {
     Encoded(&'static str),
     Truncated(Location),
     NotJson(Location, String),
-    /// What a table or log of strace lacks, and what to do.
+    /// A table or log of strace that cannot be used: the reason, and the remedy.
     Strace(&'static str),
     Foreign,
-    /// What it looks like, and what to do.
+    /// A file of another program: its probable format, and the remedy.
     OfAnother(String),
     OtherKind(String),
     Newer(u64),
@@ -127,10 +129,8 @@ impl Left {
     fn words(self) -> &'static str {
         match self {
             Left::Earlier => "an earlier file of that name is unchanged",
-            Left::Look => {
-                "the file holds this run as far as it had come when it was last written, marked incomplete"
-            }
-            Left::Part => "what was written so far is not complete",
+            Left::Look => "the file holds the results up to the last write, marked incomplete",
+            Left::Part => "the part written so far is incomplete",
         }
     }
 }
@@ -140,7 +140,7 @@ impl Problem {
         let (noun, again) = (kind.noun, kind.again);
         let damaged = format!("the file was edited or damaged: take another copy, or {again}");
         match self {
-            Problem::Missing => "there is no such file: check its name".to_string(),
+            Problem::Missing => "no such file: check its name".to_string(),
             Problem::Directory => format!("is a directory: name a {noun}"),
             Problem::Denied => {
                 "cannot be opened (permission denied): ask its owner for access, or copy it where you may \
@@ -178,7 +178,7 @@ impl Problem {
             Problem::Mistyped(place, why) => format!("{place}: {why}; {damaged}"),
             Problem::Invalid(invalid) => format!("{invalid}; {damaged}"),
             Problem::NotWritten(invalid) => format!(
-                "not written, since no {noun} may have this: {invalid}; report this as a bug, or {}",
+                "not written, because no {noun} may have this: {invalid}; report this as a bug, or {}",
                 kind.smaller
             ),
             Problem::Write(error, left) => {
@@ -197,6 +197,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
+    /// Puts the place of the surrounding value in front: `samples` becomes `records[3].samples`.
     pub fn within(self, outer: &str) -> Invalid {
         Invalid {
             place: format!("{outer}{}", self.place),
@@ -225,7 +226,7 @@ pub struct Location {
 }
 
 impl Location {
-    pub(super) fn of(error: &serde_json::Error, path: Option<String>) -> Location {
+    pub(super) fn from_error(error: &serde_json::Error, path: Option<String>) -> Location {
         // The parser reports "." at the top level and where it does not know the path.
         Location {
             line: error.line(),
@@ -251,6 +252,7 @@ pub(super) fn reason(error: &serde_json::Error) -> String {
     excerpt(text.strip_suffix(&place).unwrap_or(&text), SHOWN)
 }
 
+/// Names the file in the error; `-` becomes `standard input`.
 pub fn from_file(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
     if path == Path::new("-") {
         StoreError::named("standard input", kind, problem)

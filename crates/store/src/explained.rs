@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn a_comparison_is_read_as_written_and_each_side_is_a_document_of_its_own() {
         let both = explained_versus(40, 90);
-        let value = serde_json::to_value(File::of(&both).unwrap()).unwrap();
+        let value = serde_json::to_value(File::checked(&both).unwrap()).unwrap();
         let read = decode::<KernelVersus>(value.to_string().as_bytes()).unwrap();
         assert_eq!(read, both);
         let before = decode::<KernelExplanation>(value["before"].to_string().as_bytes()).unwrap();
@@ -76,7 +76,7 @@ mod tests {
             ("/tree/children/0/calls", json!(u64::MAX), "calls"),
             ("/operation", json!(""), "operation"),
         ] {
-            let mut value = serde_json::to_value(File::of(&explained(40)).unwrap()).unwrap();
+            let mut value = serde_json::to_value(File::checked(&explained(40)).unwrap()).unwrap();
             *value.pointer_mut(place).unwrap() = spoilt;
             let read = decode::<KernelExplanation>(value.to_string().as_bytes());
             let error = format!("{:?}", read.unwrap_err());
@@ -95,6 +95,6 @@ mod tests {
                 ..Call::default()
             };
         }
-        assert!(format!("{:?}", File::of(&one).err().unwrap()).contains("deep"));
+        assert!(format!("{:?}", File::checked(&one).err().unwrap()).contains("deep"));
     }
 }

@@ -1,6 +1,6 @@
 //! Files of other programs, recognised by their beginning so that the message about one names it.
 
-/// What a file of each begins with, or has at its beginning, and what it is. The first that holds wins.
+/// A pattern at the beginning of each format, and the name of the format. The first match wins.
 const BEGINNINGS: [(&str, &str); 5] = [
     ("PERFILE2", "a recording of 'perf record'"),
     ("\u{7f}ELF", "a program"),
@@ -22,7 +22,7 @@ const TEXT: &str = "text of an unknown format";
 
 const FIRST_BYTES: usize = 1 << 14;
 
-/// `looks like output of hyperfine, which ...`: what to do instead; `None` for one of ours, or binary data.
+/// `looks like output of hyperfine, which is not read: ...`; `None` for syscost's own files, and for binary data.
 pub fn described(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(FIRST_BYTES)]);
     if text.contains("\"syscost.") {

@@ -29,6 +29,7 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
     if expected > limit {
         return Err(Problem::TooLarge(limit));
     }
+    // One byte more than allowed shows that there is too much, without reading all of it.
     let mut source = source.take(limit + 1);
     let mut bytes = Vec::new();
     source
@@ -61,6 +62,7 @@ fn encoding(first: &[u8]) -> Option<&'static str> {
         [0xef, 0xbb, 0xbf, ..] => {
             Some("begins with a byte order mark (BOM): remove its first three bytes (tail -c +4)")
         }
+        // Zero bytes between ASCII characters are UTF-16 without a mark.
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [1..=127, 0, 1..=127, 0, ..] => {
             Some("is UTF-16 text: convert it with 'iconv -f UTF-16 -t UTF-8'")
         }

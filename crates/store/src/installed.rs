@@ -1,26 +1,22 @@
-//! Published figures and the atlas of kernels, which the program brings along. They have the names of the source tree where the
-//! working directory has no such directory.
+//! Published figures and the atlas of kernels, which are embedded in the program. Their paths are those of the source tree, and apply
+//! if the working directory has no such directory.
 
 use assets::{ATLAS, PUBLISHED};
 use include_dir::Dir;
 use std::path::{Path, PathBuf};
 
 fn directory(path: &Path) -> Option<(&'static Dir<'static>, &Path)> {
-    // One that cannot be looked at exists: reading it tells why.
-    fn is_there(name: &str) -> bool {
-        Path::new(name).try_exists().unwrap_or(true)
-    }
-
-    let of = |name, directory| {
-        if is_there(name) {
-            None
-        } else {
-            Some((directory, path.strip_prefix(name).ok()?))
-        }
-    };
-    of("published", &PUBLISHED).or_else(|| of("atlas", &ATLAS))
+    [("published", &PUBLISHED), ("atlas", &ATLAS)]
+        .into_iter()
+        .find_map(|(name, directory)| {
+            let rest = path.strip_prefix(name).ok()?;
+            // A directory that cannot be examined counts as present, so that reading it reports the reason.
+            let is_present = Path::new(name).try_exists().unwrap_or(true);
+            (!is_present).then_some((directory, rest))
+        })
 }
 
+/// The content of an embedded file; `None` if the working directory has a directory of that name.
 pub fn file(path: &Path) -> Option<&'static [u8]> {
     let (directory, rest) = directory(path)?;
     directory.get_file(rest).map(|file| file.contents())
@@ -48,13 +44,13 @@ mod tests {
 
     #[test]
     fn files_and_directories_are_found_by_name() {
-        // Tests run in the crate, where no such directories are.
-        fn found(path: &str) -> bool {
+        // Tests run in the crate, which has no such directories.
+        fn is_installed(path: &str) -> bool {
             directory(Path::new(path)).is_some()
         }
 
-        assert!(found("published/perl-5.10.1-i686.json") && found("atlas/steps"));
-        assert!(!found("results/none") && !found("src/published/none"));
+        assert!(is_installed("published/perl-5.10.1-i686.json") && is_installed("atlas/steps"));
+        assert!(!is_installed("results/none") && !is_installed("src/published/none"));
         assert!(file(Path::new("published/perl-5.10.1-i686.json")).is_some());
         assert!(files(Path::new("atlas/steps")).is_some_and(|files| !files.is_empty()));
     }

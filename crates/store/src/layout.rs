@@ -6,6 +6,7 @@ use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
 
+/// Serializes with this layout and ends the file with a line feed.
 pub fn write(file: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     file.serialize(&mut Serializer::with_formatter(
         &mut *out,
@@ -37,6 +38,7 @@ impl Layout {
         }
         if self.depth <= DEPTH {
             out.write_all(b"\n")?;
+            // Deeper containers stay on the line of their member.
             out.write_all(&b"    "[..2 * self.depth])?;
         }
         Ok(())

@@ -16,7 +16,7 @@ pub struct Level {
     /// Geometric mean of the panel.
     pub panel_ns: f64,
     pub members: BTreeMap<String, f64>,
-    /// What each case cost in units of `panel_ns`.
+    /// The cost of each case in units of `panel_ns`.
     #[serde(default)]
     pub cases: BTreeMap<String, f64>,
 }

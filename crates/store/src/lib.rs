@@ -1,4 +1,4 @@
-//! One JSON file each for runs, profiles and explanations, written whole or not at all; and what strace prints. A file that
+//! Reads and writes runs, profiles and explanations, one JSON file each, written whole or not at all; and reads strace's output. A file that
 //! cannot be read gives an error of one line that names the file, the place in it, and what to do.
 //!
 //! A change of meaning makes a new version of a kind of file, which then reads earlier ones too (`profile::upgrade`).
@@ -48,7 +48,7 @@ struct File<'a, D: Document> {
 
 impl<D: Document> File<'_, D> {
     /// Checks first that a file may hold it.
-    fn of(document: &D) -> Result<File<'_, D>, Problem> {
+    fn checked(document: &D) -> Result<File<'_, D>, Problem> {
         document.check().map_err(Problem::NotWritten)?;
         Ok(File {
             document,
@@ -71,7 +71,7 @@ fn put<D: Document, T>(
     path: &Path,
     put: impl FnOnce(Fill) -> Result<T, Problem>,
 ) -> Result<T, StoreError> {
-    File::of(document)
+    File::checked(document)
         .and_then(|file| put(&|out| layout::write(&file, out)))
         .map_err(|problem| StoreError::new(path, D::KIND, problem))
 }
@@ -81,8 +81,8 @@ pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
     put(document, path, |fill| output::replace(path, fill))
 }
 
-/// `STEM.json` or, where that is taken, `STEM-2.json` and so on, in a folder that many hosts may share. It has its name only when it
-/// is whole.
+/// Creates `STEM.json` or, if that exists, `STEM-2.json` and so on, in a folder that many hosts may share. The file gets its name only
+/// when it is complete.
 pub fn write_new<D: Document>(
     document: &D,
     folder: &Path,
@@ -91,21 +91,22 @@ pub fn write_new<D: Document>(
     put(document, folder, |fill| output::create(folder, stem, fill))
 }
 
-/// In place of a file of [`write_new`]: leaves the folder's other files alone.
+/// Replaces a file of [`write_new`], and leaves the folder's other files alone.
 pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
     put(document, path, |fill| {
         output::replace_among_others(path, fill)
     })
 }
 
-/// A page or figure, in the same way.
+/// Writes a page or figure as [`write`] does.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     output::replace(path, &|out| out.write_all(bytes))
         .map_err(|problem| StoreError::new(path, &result::KIND, problem))
 }
 
+/// Writes to standard output, which cannot be replaced atomically: after an error the output is incomplete.
 pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), StoreError> {
-    File::of(document)
+    File::checked(document)
         .and_then(|file| {
             layout::write(&file, out).map_err(|error| Problem::Write(error, Left::Part))
         })
@@ -117,7 +118,7 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
     decoded(path, &bytes(path)?)
 }
 
-/// Also from what strace printed.
+/// The profile in `path`, which may also be the output of strace.
 pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
     let bytes = input::bytes(path, MAX_BYTES)
         .map_err(|problem| from_file(path, &profile::KIND, problem))?;
@@ -145,20 +146,22 @@ pub enum Stored {
     Versus(Box<KernelVersus>),
 }
 
-/// Takes a file for a result file unless its schema says otherwise.
+/// The run, profile or explanation in `path`. A file without a known schema is read as a result file, whose errors explain more.
 pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     from_bytes(path, &bytes(path)?)
 }
 
+/// The content of `path` up to the size limit of result files; `-` is standard input.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
     input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &result::KIND, problem))
 }
 
+/// Like [`read`], for bytes that were read from `path` before.
 pub fn run_from_bytes(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
     decoded(path, bytes)
 }
 
-/// In a fraction of the time that reading the run takes; `None` if it is none.
+/// The labels of a run, in a fraction of the time of reading all of it; `None` if `bytes` are not JSON.
 pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -170,6 +173,7 @@ pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
         .map(|head| head.labels)
 }
 
+/// Whether `path` is a profile, or output of strace. Unreadable files are not, so that their error comes from reading them.
 pub fn is_profile(path: &Path) -> bool {
     fn ours(bytes: &[u8]) -> bool {
         schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family))
@@ -197,7 +201,7 @@ fn decoded<D: Document>(path: &Path, bytes: &[u8]) -> Result<D, StoreError> {
     decode(bytes).map_err(|problem| from_file(path, D::KIND, problem))
 }
 
-/// As those do that `explain` writes. Of many files only these need to be read whole to know what they are.
+/// Whether `path` may be an explanation, by its first bytes. Only such files have to be read whole to know their kind.
 pub fn begins_as_explained(path: &Path) -> bool {
     let mut first = Vec::new();
     let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());

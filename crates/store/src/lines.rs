@@ -30,6 +30,8 @@ pub fn read<L: Line>(directory: &Path) -> Vec<L> {
         .collect()
 }
 
+/// Appends the lines in one write, so that concurrent runs do not mix theirs. When the file has twice the kept number, replaces it by
+/// its last lines.
 pub fn add<L: Line>(directory: &Path, new: &[L]) -> std::io::Result<()> {
     let path = directory.join(L::FILE);
     let earlier = read(directory);
@@ -38,6 +40,7 @@ pub fn add<L: Line>(directory: &Path, new: &[L]) -> std::io::Result<()> {
         return open::to_append(&path)?.write_all(&[b"\n", &text(new)?[..]].concat());
     }
     let all = [earlier.as_slice(), new].concat();
+    // Rewriting costs a rename, so it is done once in KEPT runs and not in each.
     temporary::put(
         &path,
         0o600,

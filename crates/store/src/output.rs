@@ -28,7 +28,9 @@ pub fn replace(path: &Path, fill: Fill) -> Result<(), Problem> {
             .and_then(|file| filled(&file, fill))
             .map_err(|error| Problem::Write(error, Left::Part)),
         Ok(facts) => {
+            // The target of a link is replaced, not the link.
             let path = path.canonicalize().map_err(earlier)?;
+            // Removes temporary files of killed runs beside it: here they are this user's and local.
             temporary::sweep(folder_of(&path));
             renamed(&path, Some(&facts), fill)
         }
@@ -39,8 +41,8 @@ pub fn replace(path: &Path, fill: Fill) -> Result<(), Problem> {
     }
 }
 
-/// In a folder that many hosts write into. What killed programs left there is not removed: over a network, a lock does not show
-/// whether another host is still writing.
+/// Replaces a file in a folder that many hosts write into. Temporary files of killed programs are not removed: over a network, a lock
+/// does not show whether another host is still writing.
 pub fn replace_among_others(path: &Path, fill: Fill) -> Result<(), Problem> {
     let old = fs::metadata(path).ok();
     renamed(path, old.as_ref(), fill)
@@ -49,7 +51,7 @@ pub fn replace_among_others(path: &Path, fill: Fill) -> Result<(), Problem> {
 /// Numbers tried for one stem.
 const MOST_NUMBERS: u32 = 10_000;
 
-/// `STEM.json` or, where there is one, `STEM-2.json` and so on. Two hosts that do so at once get two files.
+/// Creates `STEM.json` or, if that exists, `STEM-2.json` and so on. Two hosts that do so at once get two files.
 pub fn create(folder: &Path, stem: &str, fill: Fill) -> Result<PathBuf, Problem> {
     let mut temporary = whole(folder, NEW, fill)?;
     let numbered = (2..MOST_NUMBERS).map(|number| format!("{stem}-{number}.json"));
@@ -57,6 +59,7 @@ pub fn create(folder: &Path, stem: &str, fill: Fill) -> Result<PathBuf, Problem>
         let path = folder.join(name);
         match temporary.become_new(&path) {
             Ok(()) => return Ok(path),
+            // Linking fails if the name was taken meanwhile, by this or another host: try the next number.
             Err((error, again)) if error.kind() == ErrorKind::AlreadyExists => temporary = again,
             Err((error, _)) => return Err(earlier(error)),
         }
@@ -83,6 +86,7 @@ fn whole(folder: &Path, mode: u32, fill: Fill) -> Result<Temporary, Problem> {
         .map_err(plain)
         .map_err(earlier)?;
     filled(temporary.file(), fill).map_err(earlier)?;
+    // A file that could not be read again must not replace one that can.
     match temporary.file().metadata().map_err(earlier)?.len() {
         0..=MAX_BYTES => Ok(temporary),
         _ => Err(Problem::TooLarge(MAX_BYTES)),
@@ -98,6 +102,7 @@ fn filled(file: &File, fill: Fill) -> io::Result<()> {
 /// As far as permitted. If the group cannot be kept, the new one gets no permissions.
 fn keep(new: &File, old: &Metadata) -> io::Result<()> {
     let (uid, gid) = (Some(old.uid()), Some(old.gid()));
+    // Root can keep both; others can keep the group if they belong to it.
     let _ = fchown(new, uid, gid).or_else(|_| fchown(new, None, gid));
     let group_is_kept = new.metadata()?.gid() == old.gid();
     let mode = old.mode() & if group_is_kept { 0o777 } else { 0o707 };

@@ -4,14 +4,11 @@ use super::foreign;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// Looks closer at what the bytes are only when parsing them fails.
+/// The document, its head and its schema. Why a file is not one is examined only after parsing has failed, so that good files are
+/// read at full speed.
 pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head, String), Problem> {
-    let read = || {
-        let schema = schema_of(bytes).filter(|schema| D::KIND.reads(schema))?;
-        let head = serde_json::from_slice(bytes).ok()?;
-        Some((serde_json::from_slice(bytes).ok()?, head, schema))
-    };
-    read().ok_or_else(|| match explain::<D>(bytes) {
+    well_formed(bytes).ok_or_else(|| match explain::<D>(bytes) {
+        // Another program's file gets a message about that program, which helps more than a position in JSON.
         problem @ (Problem::NotJson(..) | Problem::Foreign) => {
             foreign::described(bytes).map_or(problem, Problem::OfAnother)
         }
@@ -19,6 +16,13 @@ pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head, String), Problem>
     })
 }
 
+fn well_formed<D: Document>(bytes: &[u8]) -> Option<(D, D::Head, String)> {
+    let schema = schema_of(bytes).filter(|schema| D::KIND.reads(schema))?;
+    let head = serde_json::from_slice(bytes).ok()?;
+    Some((serde_json::from_slice(bytes).ok()?, head, schema))
+}
+
+/// The value of `schema`; `None` if the bytes are not JSON or have no such text.
 pub fn schema_of(bytes: &[u8]) -> Option<String> {
     serde_json::from_slice::<Header>(bytes)
         .ok()?
@@ -27,7 +31,7 @@ pub fn schema_of(bytes: &[u8]) -> Option<String> {
         .map(str::to_string)
 }
 
-/// What files of all kinds and versions have.
+/// The only field that files of all kinds and versions have.
 #[derive(Deserialize)]
 struct Header {
     schema: Option<serde_json::Value>,
@@ -49,7 +53,7 @@ fn explain<D: Document>(bytes: &[u8]) -> Problem {
 }
 
 fn not_json(error: &serde_json::Error, bytes: &[u8]) -> Problem {
-    let place = Location::of(error, None);
+    let place = Location::from_error(error, None);
     if error.is_eof() || ends_in_number(error, bytes) {
         Problem::Truncated(place)
     } else {
@@ -88,7 +92,7 @@ fn unfit_schema(schema: Option<&serde_json::Value>, kind: &FileKind) -> Option<P
     }
 }
 
-/// Finds where a file deviates from its version. Tracking the path takes time, so it is done only here.
+/// Finds the first deviation of a file from its version. Tracking the path takes time, so it is done only here.
 fn misfit<D: Document>(bytes: &[u8]) -> Problem {
     mistyped::<D>(bytes)
         .or_else(|| mistyped::<D::Head>(bytes))
@@ -98,6 +102,6 @@ fn misfit<D: Document>(bytes: &[u8]) -> Problem {
 fn mistyped<T: DeserializeOwned>(bytes: &[u8]) -> Option<Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let error = serde_path_to_error::deserialize::<_, T>(&mut json).err()?;
-    let place = Location::of(error.inner(), Some(error.path().to_string()));
+    let place = Location::from_error(error.inner(), Some(error.path().to_string()));
     Some(Problem::Mistyped(place, error::reason(error.inner())))
 }

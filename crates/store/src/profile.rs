@@ -31,10 +31,10 @@ struct Call {
     /// Name of the processes; absent if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     process: String,
-    /// The process, where processes of the same name are distinguished.
+    /// The process, if processes of the same name are distinguished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
-    /// The control group, where they are distinguished.
+    /// The control group, if they are distinguished.
     #[serde(skip_serializing_if = "Option::is_none")]
     cgroup: Option<String>,
     #[serde(flatten)]
@@ -65,6 +65,7 @@ impl Document for Profile {
     }
 
     fn complete(&mut self, mut head: Calls, schema: &str) -> Checked {
+        // Before the checks, which are those of the current version.
         if schema.ends_with("/1") {
             upgrade(self, &mut head.calls)?;
         }
@@ -72,7 +73,7 @@ impl Document for Profile {
         check::processes(&self.groups)?;
         check::calls(head.calls.iter().map(|call| &call.count))?;
         self.groups = groups(std::mem::take(&mut self.groups), head.calls);
-        // Of our tracers, only that kind works inside of the calls.
+        // The eBPF tracer is the only one of ours that works inside of the calls.
         self.tracer
             .adds_system_time
             .get_or_insert(self.tracer.kind == "bpf");
@@ -126,6 +127,7 @@ fn upgrade(profile: &mut Profile, calls: &mut [Call]) -> Checked {
         Ok(())
     }
 
+    // Counts occur in four places of a file, which all changed their meaning.
     let again = profile.repeats.iter_mut().flat_map(|run| &mut run.calls);
     let of_objects = profile.objects.iter_mut().map(|object| &mut object.count);
     for count in calls
@@ -149,5 +151,5 @@ fn upgrade(profile: &mut Profile, calls: &mut [Call]) -> Checked {
     profile
         .slowest
         .iter_mut()
-        .try_for_each(|own| until_woken("slowest.woken_ns", &mut own.blocked_ns, own.woken_ns))
+        .try_for_each(|slow| until_woken("slowest.woken_ns", &mut slow.blocked_ns, slow.woken_ns))
 }

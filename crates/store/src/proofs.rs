@@ -2,7 +2,7 @@ use super::lines::Line;
 use model::Entries;
 use serde::{Deserialize, Serialize};
 
-/// Kernel entries of one case that an earlier run counted. Of several lines for one key, the last holds.
+/// Kernel entries of one case that an earlier run counted. If a key has several lines, the last one counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
     /// A digest of what they depend on.

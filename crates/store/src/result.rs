@@ -24,7 +24,7 @@ impl Document for Run {
     type Head = Repeats;
 
     fn head(&self) -> Repeats {
-        Repeats::of(self)
+        Repeats::from_run(self)
     }
 
     fn complete(&mut self, head: Repeats, _: &str) -> Checked {

@@ -23,6 +23,7 @@ pub fn positive(place: &str, number: f64) -> Checked {
     }
 }
 
+/// Refuses empty names and those that are too long to show.
 pub fn name(place: &str, text: &str) -> Checked {
     match text.len() {
         0 => wrong(place, "is empty, must be a name"),
@@ -34,6 +35,7 @@ pub fn name(place: &str, text: &str) -> Checked {
     }
 }
 
+/// Applies [`name`] to all texts of one field.
 pub fn names<'a>(place: &str, texts: impl IntoIterator<Item = &'a String>) -> Checked {
     texts.into_iter().try_for_each(|text| name(place, text))
 }
@@ -46,6 +48,7 @@ pub fn all_positive(numbers: &[(&str, Option<f64>)]) -> Checked {
         .try_for_each(|(place, number)| positive(place, number))
 }
 
+/// Refuses numbers whose sum overflows 64 bits, so that readers can add them without checking.
 pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     match numbers.try_fold(0u64, u64::checked_add) {
         Some(_) => Ok(()),
@@ -64,6 +67,7 @@ pub fn counts(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     }
 }
 
+/// Refuses buckets beyond the last one of the histogram's resolution, and counts with too large a sum.
 pub fn histogram(place: &str, histogram: &Histogram) -> Checked {
     let last = Histogram::buckets(histogram.per_octave()) - 1;
     match histogram.counts.keys().next_back() {
@@ -74,6 +78,7 @@ pub fn histogram(place: &str, histogram: &Histogram) -> Checked {
     }
 }
 
+/// The error for a value: `place` is its JSON path, `what` continues the sentence, as in `is 0, must be at least 1`.
 pub fn wrong(place: &str, what: &str) -> Checked {
     Err(Invalid {
         place: place.to_string(),

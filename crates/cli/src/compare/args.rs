@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Compare result files or profiles: which costs changed, and by how much.
 ///
-/// Shows costs side by side, ratios with their intervals, and whatever makes the comparison unfair. For profiles of
-/// traced programs: calls, errors, bytes and CPU time.
+/// Shows costs side by side, ratios with their intervals, and differences that make the comparison unfair. For profiles
+/// of traced programs, compares calls, errors, bytes and CPU time.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompareArgs {
@@ -67,10 +67,11 @@ Examples:
 
 On one machine, rows are compared relative to the machine as a whole, which a panel of cheap operations shows in every run; \
 machine-wide speed changes are reported separately. Otherwise the interval of a single-run ratio combines launch scatter with \
-run-to-run scatter, learned from earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus) show smaller \
-differences by their own scatter. Where kernel entries differ, there is no ratio.";
+run-to-run scatter, learned from earlier runs or assumed (1.5%). Several runs per side ('run --runs N', or --versus) detect smaller \
+differences, because their scatter is known. Rows with different kernel entries have no ratio.";
 
 impl CompareArgs {
+    /// Refuses options that apply only to result files.
     pub fn check_for_profiles(&self) -> Result<()> {
         for (flag, is_given) in [
             ("--study", self.study.is_some()),

@@ -1,4 +1,4 @@
-//! The gate of `syscost compare` and `run`: its flags, what they say on standard error, and the exit status.
+//! The gate of `syscost compare` and `run`: its options, its messages on standard error, and the exit status.
 
 use crate::error::usage_error;
 use crate::exit::Exit;
@@ -38,6 +38,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl GateArgs {
+    /// The gate that the options ask for; `None` without any.
     pub fn gate(&self) -> Option<Gate> {
         let gate = Gate {
             limit: self.fail_over,
@@ -46,7 +47,7 @@ impl GateArgs {
         (gate.limit.is_some() || gate.entries.is_some()).then_some(gate)
     }
 
-    /// On the ratios that a run has within itself.
+    /// Judges the ratios within one run.
     pub fn judge(&self, run: &Run) -> Result<Exit> {
         let Some(gate) = self.gate() else {
             return Ok(Exit::Success);
@@ -56,13 +57,17 @@ impl GateArgs {
         self.conclude(&findings(&ratios))
     }
 
+    /// Prints the findings on standard error, and returns the exit status.
+    ///
+    /// # Errors
+    /// Fails if a gate was asked for and no row could be judged.
     pub fn conclude(&self, findings: &[Finding]) -> Result<Exit> {
         finding_lines(findings).iter().for_each(note);
         let has = |outcome: Outcome| findings.iter().any(|finding| finding.outcome == outcome);
         match (has(Outcome::Failed), has(Outcome::Passed)) {
             (true, _) => Ok(Exit::CostGrown),
             (false, false) if self.gate().is_some() => Err(usage_error!(
-                "no row could be checked against the limit: the lines above say why"
+                "no row could be checked against the limit; the lines above have the reasons"
             )),
             _ => Ok(Exit::Success),
         }

@@ -1,4 +1,4 @@
-//! What `syscost compare` has as columns: files, or with `--versus` the files of each side.
+//! The columns of `syscost compare`: files, or with `--versus` the files of each side.
 
 use super::args::CompareArgs;
 use crate::error::bail_usage;
@@ -43,7 +43,7 @@ pub fn columns<C: Side>(
     Ok((columns, baseline))
 }
 
-/// What was asked for; else the directory of each side, the beginning that its files have in common, or `old` and `new`.
+/// The labels that were asked for; else the directory of each side, the common beginning of its file names, or `old` and `new`.
 fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
     fn different(labels: [Option<String>; 2]) -> Option<[String; 2]> {
         match labels {
@@ -52,8 +52,8 @@ fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
         }
     }
 
-    let found = different(sides.map(directory)).or_else(|| different(sides.map(beginning)));
-    let mut labels = found
+    let from_paths = different(sides.map(directory)).or_else(|| different(sides.map(beginning)));
+    let mut labels = from_paths
         .unwrap_or_else(|| ["old", "new"].map(String::from))
         .map(|label| shortened(&label));
     if labels[0] == labels[1] {
@@ -116,7 +116,7 @@ fn beginning(files: &[PathBuf]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(first: &[&str], second: &[&str], asked: &[&str]) -> [String; 2] {
+    fn labels_of(first: &[&str], second: &[&str], asked: &[&str]) -> [String; 2] {
         fn paths(names: &[&str]) -> Vec<PathBuf> {
             names.iter().map(PathBuf::from).collect()
         }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn sides_are_called_after_what_their_files_have_in_common() {
         assert_eq!(
-            of(
+            labels_of(
                 &["r/before/1.json", "r/before/2.json"],
                 &["r/after/1.json"],
                 &[]
@@ -136,24 +136,27 @@ mod tests {
             ["before", "after"]
         );
         assert_eq!(
-            of(
+            labels_of(
                 &["old-1.json", "old-2.json"],
                 &["new-1.json", "new-2.json"],
                 &[]
             ),
             ["old", "new"]
         );
-        assert_eq!(of(&["main.json"], &["fix.json"], &[]), ["main", "fix"]);
         assert_eq!(
-            of(&["1.json", "2.json"], &["3.json", "4.json"], &[]),
+            labels_of(&["main.json"], &["fix.json"], &[]),
+            ["main", "fix"]
+        );
+        assert_eq!(
+            labels_of(&["1.json", "2.json"], &["3.json", "4.json"], &[]),
             ["old", "new"]
         );
         assert_eq!(
-            of(&["a/1.json", "b/1.json"], &["a/2.json"], &["x"]),
+            labels_of(&["a/1.json", "b/1.json"], &["a/2.json"], &["x"]),
             ["x", "new"]
         );
         assert_eq!(
-            of(&["-"], &["1.json"], &["same", "same"]),
+            labels_of(&["-"], &["1.json"], &["same", "same"]),
             ["same", "same #2"]
         );
     }

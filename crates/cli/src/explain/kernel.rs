@@ -17,7 +17,7 @@ use report::{
 use anyhow::{Context, Result};
 use std::io::Write;
 
-/// What the flags ask of kernels.
+/// The options about kernels.
 #[derive(clap::Args)]
 pub struct KernelArgs {
     /// Compare with another kernel, or the same with boot parameters ('linux-6.1 audit=1'), function by function.
@@ -31,6 +31,7 @@ pub struct KernelArgs {
     pub all: bool,
 }
 
+/// Explains one operation in one emulated kernel, or in two if `--versus` is given.
 pub fn run(
     args: &ExplainArgs,
     environment: &str,
@@ -100,6 +101,7 @@ pub fn check_image(name: &str) -> Result<()> {
         .with_context(|| format!("--env {name}"))
 }
 
+/// Whether the environment counts instructions in an emulated machine.
 pub fn is_emulated(name: &str) -> bool {
     Environment::find(name)
         .is_ok_and(|environment| environment.is_guest && environment.unit == Unit::Instructions)

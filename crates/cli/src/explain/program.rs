@@ -19,6 +19,7 @@ use sys::affinity::Wanted;
 /// How long a guest may take for one answer, but for a run of the command.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Runs the command in each emulated kernel and prints tables of its instructions.
 pub fn run(args: &ExplainArgs, environments: &[String], out: &mut dyn Write) -> Result<()> {
     if environments.is_empty() {
         bail_usage!(
@@ -40,6 +41,7 @@ pub fn run(args: &ExplainArgs, environments: &[String], out: &mut dyn Write) -> 
     )
 }
 
+/// The instructions of the command in each environment. It runs here once, to find its files.
 pub fn counted(
     command: &[OsString],
     environments: &[String],
@@ -57,7 +59,7 @@ pub fn counted(
     measure(workers, command, environments, RUNS, &mut note::<str>)
 }
 
-/// The processor whose kernels can run the files of a command, and where the ways into a kernel are known.
+/// The only architecture whose kernels can run this machine's programs, and whose kernel entry points are known.
 const MACHINE: &str = "x86_64";
 
 fn check_machine(name: &str) -> Result<()> {

@@ -1,4 +1,4 @@
-//! `syscost kernel atlas`: what all operations execute in all kernels that the mirror serves, as a directory of files.
+//! `syscost kernel atlas`: instruction counts of all operations in all kernels that the mirror serves, as a directory of files.
 
 mod build;
 mod machine;

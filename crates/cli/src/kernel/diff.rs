@@ -1,4 +1,4 @@
-//! `syscost kernel diff`: what each operation executes in two kernels, and which functions changed.
+//! `syscost kernel diff`: counts the instructions of each operation in two kernels, and names the functions that changed.
 
 use super::atlas::{count_boots, planned, session};
 use super::parallel::{Pace, in_parallel, jobs};
@@ -23,7 +23,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Show what changed between two kernels, for every system call operation: instructions before and after, and the
+/// Show the changes between two kernels, for every system call operation: instructions before and after, and the
 /// functions responsible.
 ///
 /// Both kernels run in emulated machines, so counts do not depend on this one and repeat to the last instruction.
@@ -69,6 +69,7 @@ Exit status: 1 if an operation grew by more than --fail-over.";
 /// At most so many functions below an operation.
 const FUNCTIONS: usize = 3;
 
+/// Counts and explains both kernels, prints the table, and returns the status of `--fail-over`.
 pub fn run(args: &DiffArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<Exit> {
     let environments = [&args.old, &args.new].map(|kernel| environment(kernel));
     for name in &environments {
@@ -110,10 +111,10 @@ fn diff(
     interrupt: &Interrupt,
 ) -> Result<KernelDiff> {
     let jobs = jobs(args.jobs.map(usize::from));
-    let counted = count(args, environments, planned, jobs, interrupt);
+    let counted = counted_cells(args, environments, planned, jobs, interrupt);
     ensure!(!interrupt.is_set(), Failure::interrupted());
     let (before, after) = counted?;
-    let found = differences(&before, &after, args.boots);
+    let cells = differences(&before, &after, args.boots);
     let effort = Effort {
         steps: args.explain,
         functions: FUNCTIONS,
@@ -124,15 +125,15 @@ fn diff(
         before: environments[0].clone(),
         after: environments[1].clone(),
         boots: args.boots,
-        equal: found.equal,
-        changed: explained(interrupt, sides, found.changed, planned, effort)?,
-        not_judged: found.not_judged,
+        equal: cells.equal,
+        changed: explained(interrupt, sides, cells.changed, planned, effort)?,
+        not_judged: cells.not_judged,
     })
 }
 
-/// The cells of the old and the new kernel. What is equal in their first boots is not counted again: further boots show whether a
-/// difference is more than what varies.
-fn count(
+/// The cells of the old and the new kernel. Operations that are equal in their first boots are not counted again: further boots only
+/// show whether a difference exceeds the variation between boots.
+fn counted_cells(
     args: &DiffArgs,
     environments: &[String; 2],
     planned: &[Planned],

@@ -5,13 +5,14 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Instant;
 use sys::threads;
 
-/// `jobs` tasks at once; their results in the order of the tasks. What makes the next task runs on this thread, one ahead of the others;
-/// the tasks too, if no other can be started.
+/// Runs `jobs` tasks at once and returns their results in the order of the tasks. The iterator of tasks runs on this thread, one task
+/// ahead of the others; if no thread can be started, the tasks run on this thread too.
 pub fn in_parallel<T: Send, R: Send>(
     jobs: usize,
     tasks: impl Iterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
+    // Without a buffer, so that a task is made only when a thread waits for it.
     let (give, take) = mpsc::sync_channel(0);
     let (take, done) = (Mutex::new(take), Mutex::new(Vec::new()));
     let next = || take.lock().ok()?.recv().ok();
@@ -48,6 +49,7 @@ pub fn in_parallel<T: Send, R: Send>(
     done.into_iter().map(|(_, made)| made).collect()
 }
 
+/// The number of parallel tasks: as asked, else one per CPU.
 pub fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into))
 }
@@ -59,6 +61,7 @@ pub struct Pace {
 }
 
 impl Pace {
+    /// Starts the clock for `all` tasks.
     pub fn new(all: usize) -> Pace {
         Pace {
             all,

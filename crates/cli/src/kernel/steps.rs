@@ -65,11 +65,11 @@ fn planned_for<'a>(planned: &'a [Planned], step: &AtlasStep) -> Option<&'a Plann
 }
 
 fn explained_step(
-    found: Option<Result<Vec<AtlasFunction>, String>>,
+    explanation: Option<Result<Vec<AtlasFunction>, String>>,
     step: AtlasStep,
     most: usize,
 ) -> AtlasStep {
-    let (functions, reason) = match found {
+    let (functions, reason) = match explanation {
         Some(Ok(functions)) if functions.is_empty() => (functions, Some(UNCHANGED.into())),
         Some(Ok(functions)) => (functions, None),
         Some(Err(reason)) => (Vec::new(), Some(reason)),

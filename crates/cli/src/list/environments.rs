@@ -28,15 +28,15 @@ struct Listed {
     what: String,
     /// The unit of its figures.
     unit: Unit,
-    /// The command that programs are started with, a word each; empty where they are started as they are.
+    /// The command that programs are started with, a word each; empty if they are started directly.
     started_with: Vec<String>,
     /// Whether it can be used here.
     status: Readiness,
-    /// What is missing and what to install, why it was refused, or which kernel images there are; null where there is nothing to say.
+    /// The missing package, why it was refused, or which kernel images exist; null if it is ready.
     reason: Option<String>,
-    /// Why its kernel entries are not counted; null where they are.
+    /// Why its kernel entries are not counted; null if they are.
     unverified: Option<String>,
-    /// What to know before believing its figures, a sentence each.
+    /// Limits of its figures, a sentence each.
     misleads: Vec<String>,
 }
 
@@ -44,6 +44,7 @@ impl JsonDocument for EnvironmentList {
     const SCHEMA: &'static str = "syscost.environments/1";
 }
 
+/// Tries all environments, which takes seconds, and prints the list.
 pub fn run(format: Format, out: &mut dyn Write) -> Result<()> {
     let list = EnvironmentList {
         environments: all()?,
@@ -83,7 +84,7 @@ fn all() -> Result<Vec<Listed>> {
 }
 
 fn table(environments: &[Listed]) -> Table {
-    let columns = Columns::of(environments)
+    let columns = Columns::new(environments)
         .same("environment", |e| &e.name)
         .left("status", |e| Cell::styled(status(e), style(e.status)))
         .same("title", |e| &e.title)

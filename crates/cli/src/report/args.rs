@@ -1,4 +1,4 @@
-//! The options of `syscost report`, and where its document goes.
+//! The options of `syscost report`, and the destination of its document.
 
 use crate::error::bail_usage;
 use crate::exit::Exit;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// It opens offline in any browser and loads nothing.
 ///
 /// The question and the answer come first; then a table of all operations that can be sorted and filtered, with the
-/// distribution of each one's samples; charts by area; for several files, costs and ratios side by side; for
+/// distribution of their samples; charts by area; for several files, costs and ratios side by side; for
 /// parameters, cost against value with fitted lines; the machine and its warnings. For a profile: where wall
 /// time went, the calls, their latency, paths and descriptors, stacks, and advice. For a kernel atlas or runs in
 /// several kernels: a heat map of operations by kernel, the functions behind each step, and release notes.
@@ -35,7 +35,7 @@ pub struct ReportArgs {
     /// The file to write; '-' is standard output [default: report.html, or FIGURE.svg].
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// What to make: the whole page, or one figure of it.
+    /// Output: the whole page, or one figure of it.
     #[arg(long, default_value = "html")]
     pub format: Kind,
     /// Which figure [default: bars].
@@ -97,7 +97,7 @@ pub enum FigureKind {
 /// Options for profiles.
 #[derive(Clone, clap::Args)]
 pub struct ProfileArgs {
-    /// For a profile, with --figure stacks: what the widths are. [default: calls]
+    /// For a profile, with --figure stacks: the quantity that widths represent. [default: calls]
     #[arg(long, value_name = "WHAT")]
     pub weight: Option<Weight>,
     /// For a profile, show only the program's name, without the command's arguments.
@@ -106,6 +106,7 @@ pub struct ProfileArgs {
 }
 
 impl ProfileArgs {
+    /// Removes the command's arguments from the profile if that was asked for.
     pub fn hide(&self, profile: Profile) -> Profile {
         if self.no_arguments {
             profile.without_arguments()
@@ -130,6 +131,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 impl ReportArgs {
+    /// The output file: as given, else `report.html`, or the figure's name as SVG.
     pub fn destination(&self) -> PathBuf {
         let name = match self.format {
             Kind::Html => "report.html".to_string(),
@@ -141,6 +143,7 @@ impl ReportArgs {
         self.out.clone().unwrap_or_else(|| PathBuf::from(name))
     }
 
+    /// Refuses options that apply only to result files. `this` describes the file.
     pub fn check_no_runs(&self, this: &str) -> Result<()> {
         if !self.labels.is_empty() || self.baseline.is_some() || !self.only.patterns.is_empty() {
             bail_usage!(
@@ -150,7 +153,8 @@ impl ReportArgs {
         Ok(())
     }
 
-    /// Errors: what is written would replace one of the files, which are each `this`, be it by a link.
+    /// # Errors
+    /// Fails if the output would replace one of the input files, also through a link. `this` describes an input file.
     pub fn check_output(&self, this: &str) -> Result<()> {
         let output = self.destination();
         if output != Path::new("-")

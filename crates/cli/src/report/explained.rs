@@ -11,6 +11,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use store::{StoreError, Stored, begins_as_explained, read_any};
 
+/// The explanation in a file; returns other contents as they are.
 pub fn explained_in(stored: Stored) -> Result<Explained, Stored> {
     match stored {
         Stored::Kernel(kernel) => Ok(Explained::Kernel(kernel)),

@@ -19,6 +19,7 @@ pub fn run(profile: Profile, args: &ReportArgs, out: &mut dyn Write) -> Result<E
     args.deliver(|| profile_page(&profile), || figure(&profile, args), out)
 }
 
+/// Writes the page about two profiles, before and after.
 pub fn run_two(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     check_two(args)?;
     let read =
@@ -75,7 +76,7 @@ fn check(args: &ReportArgs) -> Result<()> {
 fn figure(profile: &Profile, args: &ReportArgs) -> Result<Figure> {
     match args.figure {
         Some(FigureKind::Time) => time_figure(profile).ok_or_else(|| {
-            usage_error!("--figure time: the profile does not say where wall time went; trace as root, with eBPF")
+            usage_error!("--figure time: the profile does not record where wall time went; trace as root, with eBPF")
         }),
         Some(FigureKind::Latency) => latency_histograms(profile)
             .ok_or_else(|| usage_error!("--figure latency: the profile has no latencies; trace as root, with eBPF")),

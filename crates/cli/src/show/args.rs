@@ -49,6 +49,7 @@ Examples:
   syscost show profile.json --view stacks --weight blocked > blocked.folded";
 
 impl ShowArgs {
+    /// Whether an option was given that applies only to profiles.
     pub fn is_of_profile(&self) -> bool {
         self.by.is_some() || self.weight.is_some() || self.no_arguments
     }
@@ -70,6 +71,7 @@ impl Only {
         }
     }
 
+    /// Fails if patterns were given and nothing matches them. `what` names the rows.
     pub fn check(&self, is_found: bool, what: &str) -> Result<()> {
         if is_found || self.patterns.is_empty() {
             return Ok(());
@@ -84,7 +86,7 @@ impl Only {
 
 /// How a run is shown.
 #[derive(clap::Args)]
-#[command(next_help_heading = "What to show and keep")]
+#[command(next_help_heading = "Output")]
 pub struct View {
     /// Output format.
     #[arg(long, default_value = "text")]
@@ -92,7 +94,7 @@ pub struct View {
     /// Row order.
     #[arg(long, default_value = "asked")]
     pub sort: Sort,
-    /// What to show [default: the views that the study names, else the table with a plot of cost over a parameter].
+    /// View to show [default: the views that the study names, else the table with a plot of cost over a parameter].
     #[arg(long, value_name = "KIND")]
     pub view: Option<ViewKind>,
 }
@@ -121,6 +123,7 @@ impl View {
         (width, if has_plots { width } else { None })
     }
 
+    /// Refuses views of profiles, and contradictory options.
     pub fn check_for_run(&self) -> Result<()> {
         if self.view.is_some_and(|view| view.is_of_profiles()) {
             bail_usage!("this --view is for profiles of 'syscost trace': choose another one");

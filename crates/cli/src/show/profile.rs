@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::Path;
 use store::Stored;
 
+/// Refuses options that do not apply to profiles.
 pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
     let file = file.display();
     let view = args.view.view.unwrap_or(ViewKind::Table);

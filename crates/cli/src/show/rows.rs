@@ -3,8 +3,9 @@
 use super::args::ShowArgs;
 use crate::error::bail_usage;
 use crate::exit::Exit;
-use crate::messages::tell;
+use crate::messages::show_line;
 use crate::result_files::{check_labels, is_input};
+use analysis::compare::Selection;
 use anyhow::Result;
 use indexmap::IndexMap;
 use model::{Role, clean};
@@ -16,53 +17,22 @@ use std::path::{Path, PathBuf};
 use store::StoreError;
 use sys::threads::in_order;
 
-/// Each file is read twice, first for its labels alone: fields must be known before the first row is written, and all files do not
+/// Reads each file twice, first only for its labels: fields must be known before the first row is written, and many files do not
 /// fit in memory. A file that cannot be read is named and skipped.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
-    fn shown(file: &Path) -> String {
-        clean::line(&file.to_string_lossy())
-    }
-
     if args.is_of_profile() {
         bail_usage!(
             "--by, --weight and --no-arguments are for profiles, rows are of runs: omit them"
         );
     }
     check_labels(&args.files, &[])?;
+    let source = Source::new(&args.files)?;
+    let keys = source.labels()?;
     let selection = args.only.selection();
-    // The files that were left out, by the reason.
-    let mut skipped: IndexMap<String, Vec<String>> = IndexMap::new();
-    let files = &args.files;
-    // Standard input can be read once only.
-    let input = files
-        .iter()
-        .find(|file| is_input(file))
-        .map(|file| store::bytes(file))
-        .transpose()?;
-    let bytes = |file: &Path| match &input {
-        Some(bytes) if is_input(file) => Ok(Cow::Borrowed(&bytes[..])),
-        _ => store::bytes(file).map(Cow::Owned),
-    };
-    let keys = labels(files, &bytes)?;
+    let mut skipped: Skipped = IndexMap::new();
     in_order(
-        files.len(),
-        |index: usize| -> Result<Vec<u8>, (String, String)> {
-            let file = &files[index];
-            let mut run = bytes(file)
-                .and_then(|bytes| store::run_from_bytes(file, &bytes))
-                .map_err(|error| (error.file().to_string(), error.reason()))?;
-            if !run.labels.keys().all(|key| keys.contains(key)) {
-                let replaced = "was replaced while it was being read: read it again";
-                return Err((shown(file), replaced.to_string()));
-            }
-            run.retain_records(|record| {
-                record.role == Role::Baseline || selection.takes(&record.case)
-            });
-            let mut lines = Vec::new();
-            write_rows(&run, file.to_str(), &keys, &mut lines)
-                .map_err(|error| (shown(file), error.to_string()))?;
-            Ok(lines)
-        },
+        args.files.len(),
+        |index| source.rows(index, &keys, &selection),
         |lines| -> Result<()> {
             match lines {
                 Ok(lines) => out.write_all(&lines)?,
@@ -71,13 +41,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
             Ok(())
         },
     )?;
-    for (reason, files) in &skipped {
-        let more = match files.len() - 1 {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        tell(&format_args!("skipped: {}{more}: {reason}", files[0]));
-    }
+    report_skipped(&skipped);
     Ok(if skipped.is_empty() {
         Exit::Success
     } else {
@@ -85,23 +49,85 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     })
 }
 
-fn labels<'a>(
-    files: &[PathBuf],
-    bytes: &(impl Fn(&Path) -> Result<Cow<'a, [u8]>, StoreError> + Sync),
-) -> Result<BTreeSet<String>> {
-    let mut keys = BTreeSet::new();
-    in_order(
-        files.len(),
-        |index| {
-            bytes(&files[index])
-                .ok()
-                .and_then(|bytes| store::labels(&bytes))
-                .unwrap_or_default()
-        },
-        |labels| -> Result<()> {
-            keys.extend(labels.into_keys());
-            Ok(())
-        },
-    )?;
-    Ok(keys)
+/// The files without rows, by the reason.
+type Skipped = IndexMap<String, Vec<String>>;
+
+fn report_skipped(skipped: &Skipped) {
+    for (reason, files) in skipped {
+        let more = match files.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        show_line(&format_args!("skipped: {}{more}: {reason}", files[0]));
+    }
+}
+
+fn shown(file: &Path) -> String {
+    clean::line(&file.to_string_lossy())
+}
+
+struct Source<'a> {
+    files: &'a [PathBuf],
+    /// The content of standard input, which can be read only once.
+    input: Option<Vec<u8>>,
+}
+
+impl Source<'_> {
+    fn new(files: &[PathBuf]) -> Result<Source<'_>> {
+        let input = files
+            .iter()
+            .find(|file| is_input(file))
+            .map(|file| store::bytes(file))
+            .transpose()?;
+        Ok(Source { files, input })
+    }
+
+    fn bytes(&self, file: &Path) -> Result<Cow<'_, [u8]>, StoreError> {
+        match &self.input {
+            Some(bytes) if is_input(file) => Ok(Cow::Borrowed(&bytes[..])),
+            _ => store::bytes(file).map(Cow::Owned),
+        }
+    }
+
+    /// The names of all labels in the files.
+    fn labels(&self) -> Result<BTreeSet<String>> {
+        let mut keys = BTreeSet::new();
+        in_order(
+            self.files.len(),
+            |index| {
+                self.bytes(&self.files[index])
+                    .ok()
+                    .and_then(|bytes| store::labels(&bytes))
+                    .unwrap_or_default()
+            },
+            |labels| -> Result<()> {
+                keys.extend(labels.into_keys());
+                Ok(())
+            },
+        )?;
+        Ok(keys)
+    }
+
+    /// The rows of one file, or its name and why it has none.
+    fn rows(
+        &self,
+        index: usize,
+        keys: &BTreeSet<String>,
+        selection: &Selection,
+    ) -> Result<Vec<u8>, (String, String)> {
+        let file = &self.files[index];
+        let mut run = self
+            .bytes(file)
+            .and_then(|bytes| store::run_from_bytes(file, &bytes))
+            .map_err(|error| (error.file().to_string(), error.reason()))?;
+        if !run.labels.keys().all(|key| keys.contains(key)) {
+            let replaced = "was replaced while it was being read: read it again";
+            return Err((shown(file), replaced.to_string()));
+        }
+        run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
+        let mut lines = Vec::new();
+        write_rows(&run, file.to_str(), keys, &mut lines)
+            .map_err(|error| (shown(file), error.to_string()))?;
+        Ok(lines)
+    }
 }

@@ -33,6 +33,7 @@ pub struct Live {
 }
 
 impl Live {
+    /// A screen that takes over the terminal at its first update.
     pub fn new(view: View, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Live {
         Live {
             view,
@@ -55,8 +56,10 @@ impl Live {
         self.draw()
     }
 
+    /// Shows the rates between two counts, unless paused. Returns whether to continue.
     pub fn update(&mut self, before: &Rc<Counts>, now: &Rc<Counts>) -> Result<bool> {
         if self.terminal.is_none() {
+            // Taken late: until the first counts, errors still go to the ordinary screen.
             self.terminal = Some(Terminal::take(self.run.clone())?);
         }
         if !self.view.paused {
@@ -66,6 +69,7 @@ impl Live {
         Ok(true)
     }
 
+    /// Handles all waiting key presses. Returns false to quit.
     pub fn keys(&mut self) -> Result<bool> {
         if self.terminal.is_none() {
             return Ok(true);
@@ -169,7 +173,7 @@ fn state(view: &View) -> String {
     shown.join("   ")
 }
 
-/// What a key does to the filter: while it `is_typed`, every character is a part of it.
+/// Applies a key to the filter. While the filter `is_typed`, every character is a part of it.
 fn typed(event: &KeyEvent, is_typed: bool) -> Option<Key> {
     let is_plain = event.modifiers.difference(KeyModifiers::SHIFT).is_empty();
     match event.code {
@@ -248,10 +252,12 @@ struct Terminal(Option<Rc<RefCell<RunDirectory>>>);
 impl Terminal {
     fn take(run: Option<Rc<RefCell<RunDirectory>>>) -> Result<Terminal> {
         let before = std::panic::take_hook();
+        // A panic's message would vanish with the alternate screen.
         std::panic::set_hook(Box::new(move |panic| {
             restore(&mut stdout());
             before(panic);
         }));
+        // Before raw mode: the janitor restores the terminal if this process is killed.
         run.iter().for_each(|run| run.borrow_mut().take_terminal());
         let terminal = Terminal(run);
         enable_raw_mode().context("top: the terminal cannot be set up; try `| cat`")?;

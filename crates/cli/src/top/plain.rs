@@ -23,6 +23,7 @@ pub struct Plain {
 }
 
 impl Plain {
+    /// Fails if standard output cannot be written.
     pub fn open(view: View, json: bool, rows: Option<usize>, scope: &str) -> Result<Plain> {
         Ok(Plain {
             out: Output::open()?,
@@ -35,6 +36,7 @@ impl Plain {
         })
     }
 
+    /// Prints the rates between two counts. Returns false once the reader has closed the pipe.
     pub fn print(&mut self, before: &Counts, now: &Counts) -> Result<bool> {
         let (by, focus) = (self.view.rows_by(), self.view.focus());
         let mut rates = between(before, now, by, &focus);

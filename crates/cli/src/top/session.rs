@@ -12,7 +12,7 @@ use trace::{Grouping, Tracer, Watcher};
 
 const KEYS: Duration = Duration::from_millis(50);
 
-/// What is counted together for rows `by`. By process only if asked for: those that come and go fill the tables of the
+/// The grouping of counts for rows `by`. Counts by process only on request: short-lived processes fill the tables of the
 /// programs, and reading all that have ended takes more CPU time than anything else.
 pub fn grouping(by: By) -> Grouping {
     match by {
@@ -42,6 +42,7 @@ pub struct Session {
 }
 
 impl Session {
+    /// `left` is the number of intervals; `None` for no limit.
     pub fn new(interval: Duration, left: Option<u64>, show: Show, grouping: Grouping) -> Session {
         let begun = Instant::now();
         Session {
@@ -57,6 +58,7 @@ impl Session {
         }
     }
 
+    /// The numbers of lost events and of torn reads since tracing began.
     pub fn trouble(&self) -> (u64, u64) {
         let now = self.now.as_ref();
         let (lost, torn) = now.map_or((0, 0), |now| (now.tracer.lost, now.torn));
@@ -93,8 +95,10 @@ impl Session {
         }
         live.restart()?;
         tracer.regroup(wanted)?;
+        // The tracer starts new tables, and counts from zero.
         self.earlier = self.trouble();
         self.grouping = wanted;
+        // Rates need two counts of the same grouping.
         self.now = None;
         self.due = Instant::now();
         Ok(())
@@ -105,6 +109,7 @@ impl Watcher for Session {
     fn delay(&self) -> Duration {
         let left = self.due.saturating_duration_since(Instant::now());
         if matches!(self.show, Show::Live(_)) {
+            // Wakes up often enough for keys to feel immediate.
             left.min(KEYS)
         } else {
             left
@@ -125,12 +130,14 @@ impl Watcher for Session {
         }
         let now = Rc::new(self.take(tracer.snapshot()?));
         let before = self.now.replace(Rc::clone(&now));
+        // Reading the counts may take long: the next interval is scheduled from its end.
         let done = Instant::now();
         self.due = if before.is_none() {
             done + self.interval
         } else {
             next(self.due, self.interval, done)
         };
+        // The first counts are only the beginning of an interval.
         if before.is_none() && !ended {
             return Ok(true);
         }

@@ -1,4 +1,4 @@
-//! `why --env`: what the command takes in other environments. It is raced there, and its calls are counted in each. Called by `why`.
+//! `why --env`: races the command in other environments and counts its calls in each. Called by `why`.
 
 use super::bill;
 use crate::error::{bail_usage, usage};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant, SystemTime};
 use trace::Target;
 use trace::race::{Kept, Start, effect};
 
-/// The race and what the calls add take no longer, and end before 20 seconds with what is around them.
+/// Limit of the race and the measurement of unit costs, so that everything together ends within 20 seconds.
 const LONGEST: Duration = Duration::from_secs(19);
 
-/// A race to come, and what was in the working directory before the command was traced; `None` if that is not known.
+/// A race to come, and the state of the working directory before the command was traced; `None` if that is not known.
 pub struct Asked {
     race: RaceArgs,
     home: PathBuf,
@@ -24,8 +24,11 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// `None` if no other environments are asked for. Errors: what is to be traced is no command, or an environment cannot start one.
-    pub fn of(environments: &[String], target: &Target) -> Result<Option<Asked>> {
+    /// `None` if no other environments are asked for.
+    ///
+    /// # Errors
+    /// Fails if the target is not a command, or if an environment cannot start one.
+    pub fn for_command(environments: &[String], target: &Target) -> Result<Option<Asked>> {
         if environments.iter().all(|name| name == "native") {
             return Ok(None);
         }
@@ -67,9 +70,9 @@ impl Asked {
         effect.is_none()
     }
 
-    /// The command has been traced: whether it changed files decides what each execution starts with.
+    /// Called after the command has been traced: whether it changed files decides which files each execution starts with.
     pub fn traced(&mut self) -> Result<()> {
-        // While it ran, signals were the command's.
+        // Signals were left to the command while it ran; from here on they interrupt the race.
         Interrupt::on_signals()?;
         let Some(Ok(changed)) = self.before.take().map(|before| before.changed(&self.home)) else {
             return Ok(());
@@ -87,7 +90,7 @@ impl Asked {
         Ok(())
     }
 
-    /// The race of the command that `profile` is of, and what its calls add in each environment.
+    /// Races the command of `profile`, and adds the additional cost of its calls in each environment.
     pub fn measure(&self, profile: &Profile) -> Result<Elsewhere> {
         let is_unchanged = self.race.start == Start::Unchanged;
         let before = if is_unchanged {
@@ -109,7 +112,9 @@ impl Asked {
         if let Elsewhere::Race(race) = &mut elsewhere
             && let Err(error) = bill::add(race, profile, left)
         {
-            note(&format!("what its calls add was not measured: {error:#}"));
+            note(&format!(
+                "the additional cost of its calls was not measured: {error:#}"
+            ));
         }
         Ok(elsewhere)
     }

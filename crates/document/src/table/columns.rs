@@ -1,4 +1,4 @@
-//! A table column by column: what is one cell for people (`1.2 .. 1.4`) may be several fields for programs.
+//! Builds a table column by column: one cell for people (`1.2 .. 1.4`) may be several fields for programs.
 
 use super::Table;
 use crate::cell::{Align, Cell, Column};
@@ -11,7 +11,8 @@ pub struct Columns<'r, R> {
 }
 
 impl<'r, R> Columns<'r, R> {
-    pub fn of(rows: &'r [R]) -> Columns<'r, R> {
+    /// Starts a table with one line per row and no columns yet.
+    pub fn new(rows: &'r [R]) -> Columns<'r, R> {
         let mut table = Table::default();
         table.rows.resize(rows.len(), Vec::new());
         table.records.rows.resize(rows.len(), Vec::new());
@@ -22,18 +23,22 @@ impl<'r, R> Columns<'r, R> {
         }
     }
 
+    /// The finished table, with its records.
     pub fn table(self) -> Table {
         self.table
     }
 
+    /// Only the records, for tables that are shown to programs alone.
     pub fn records(self) -> Records {
         self.table.records
     }
 
+    /// A column for people, aligned left, such as names. Programs do not get it; see [`Columns::field`] and [`Columns::same`].
     pub fn left<C: Into<Cell>>(self, title: &str, cell: impl Fn(&'r R) -> C) -> Self {
         self.column(Align::Left, title, cell)
     }
 
+    /// A column for people, aligned right, such as numbers.
     pub fn right<C: Into<Cell>>(self, title: &str, cell: impl Fn(&'r R) -> C) -> Self {
         self.column(Align::Right, title, cell)
     }
@@ -66,6 +71,7 @@ impl<'r, R> Columns<'r, R> {
         self
     }
 
+    /// Two fields for the ends of an interval, which people see in one cell.
     pub fn ends(
         self,
         [low, high]: [&'static str; 2],
@@ -94,6 +100,7 @@ impl<'r, R> Columns<'r, R> {
         self.right(title, &count).field(name, count)
     }
 
+    /// A column of rounded numbers, and a field with the exact ones.
     pub fn numbers(
         self,
         title: &str,
@@ -117,14 +124,17 @@ impl<'r, R> Columns<'r, R> {
         self
     }
 
+    /// Lets narrow screens drop the last column; the highest order goes first.
     pub fn expendable(self, order: u8) -> Self {
         self.change(|column| column.expendable = order)
     }
 
+    /// Like [`Columns::expendable`], but only after the wrapping columns have become as narrow as possible.
     pub fn yielding(self, order: u8) -> Self {
         self.change(|column| column.yields = order)
     }
 
+    /// Lets the cells of the last column break into several lines.
     pub fn wrapping(self) -> Self {
         self.change(|column| column.wraps = true)
     }

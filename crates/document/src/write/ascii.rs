@@ -1,6 +1,6 @@
 //! Text for terminals whose character set is ASCII.
 
-/// What stands for each character, as wide as it is; `?` for others. Only `±` takes two: the space before it, where there
+/// The replacement of each character, of the same width; `?` for others. Only `±` takes two: the space before it, if there
 /// is another one, so that columns stay aligned.
 const REPLACED: [(&str, char); 13] = [
     ("·⠄▂", '.'),
@@ -18,6 +18,7 @@ const REPLACED: [(&str, char); 13] = [
     ("×", 'x'),
 ];
 
+/// Replaces all characters beyond ASCII, and keeps the alignment of columns.
 pub fn ascii(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for c in text.chars() {
@@ -30,8 +31,8 @@ pub fn ascii(text: &str) -> String {
             }
             c if c.is_ascii() => written.push(c),
             c => {
-                let found = REPLACED.iter().find(|(all, _)| all.contains(c));
-                written.push(found.map_or('?', |(_, plain)| *plain));
+                let replacement = REPLACED.iter().find(|(all, _)| all.contains(c));
+                written.push(replacement.map_or('?', |(_, plain)| *plain));
             }
         }
     }

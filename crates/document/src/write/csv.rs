@@ -5,6 +5,7 @@ use anyhow::Result;
 use model::clean;
 use std::io::Write;
 
+/// A header line and the rows, quoted as RFC 4180 requires.
 pub fn write(records: &Records, out: &mut dyn Write) -> Result<()> {
     let mut csv = ::csv::Writer::from_writer(out);
     csv.write_record(records.names())?;

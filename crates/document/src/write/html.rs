@@ -1,4 +1,4 @@
-//! Documents as HTML. What is too wide scrolls in a box of its own.
+//! Documents as HTML. Tables that are too wide scroll in a box of their own.
 
 use crate::write::markup::{Markup, cut};
 use crate::{Align, Block, Branch, Cell, Column, Filter, Style, Table};
@@ -8,9 +8,9 @@ use itertools::Itertools;
 /// Characters; more are cut off.
 const MOST: usize = 600;
 const NAME: usize = 160;
-/// Characters after which a word may be broken where it has no better place.
+/// Longer words may be broken anywhere.
 const WORD: usize = 16;
-/// Of a table without a filter that has more rows than `MANY`, those from `FIRST` on are one line until it is pressed.
+/// If a table without a filter has more rows than `MANY`, those from `FIRST` on are folded into one line.
 const MANY: usize = 30;
 const FIRST: usize = 20;
 
@@ -20,6 +20,7 @@ pub struct Drawings {
     pub cells: Vec<Option<(f64, Markup)>>,
 }
 
+/// Appends the markup of a block to a page.
 pub fn block(html: &mut Markup, block: &Block) {
     match block {
         Block::Message(lines) | Block::Notes(lines) => notes(html, lines),
@@ -160,7 +161,7 @@ fn cell(html: &mut Markup, cell: &Cell, column: &Column) {
     if let Some(value) = cell.value.filter(|value| value.is_finite()) {
         html.set("data-v", compact(value));
     }
-    // What is divided by a cost of 0 is no number.
+    // A ratio to a cost of 0 is not a number.
     let text = if cell.value.is_some_and(|value| !value.is_finite()) {
         "?"
     } else {
@@ -278,6 +279,7 @@ fn leaf(html: &mut Markup, branch: &Branch) {
     html.raw("</span>");
 }
 
+/// Appends notes as a list; nothing if there are none.
 pub fn notes(html: &mut Markup, notes: &[String]) {
     if notes.is_empty() {
         return;
@@ -304,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_table_has_a_caption_and_scopes_and_no_empty_column() {
-        let columns = Columns::of(&[1.0])
+        let columns = Columns::new(&[1.0])
             .left("a", |_| "x & y")
             .left("empty", |_| "")
             .right("<b>", |v| Cell::number("1.0", *v))

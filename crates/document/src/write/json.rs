@@ -12,11 +12,13 @@ struct Named<'a, T> {
     document: &'a T,
 }
 
+/// Indented, for one document per file or command.
 pub fn write_json<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
     serde_json::to_writer_pretty(&mut *out, &named(document))?;
     Ok(writeln!(out)?)
 }
 
+/// On one line, for streams of documents.
 pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
     serde_json::to_writer(&mut *out, &named(document))?;
     Ok(writeln!(out)?)
@@ -29,6 +31,7 @@ fn named<T: JsonDocument>(document: &T) -> Named<'_, T> {
     }
 }
 
+/// The schema of the document's type, with the constant value of its `schema` field.
 #[cfg(feature = "schema")]
 pub fn json_schema<T: JsonDocument + schemars::JsonSchema>() -> serde_json::Value {
     let generator = schemars::generate::SchemaSettings::draft2020_12()

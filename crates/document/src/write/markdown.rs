@@ -7,6 +7,7 @@ use itertools::Itertools;
 use model::clean::{markdown, markdown_line};
 use std::io::Write;
 
+/// A table with its title and warnings above it, and its notes below.
 pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
     if !table.title.is_empty() {
         writeln!(out, "{}\n", markdown_line(&table.title))?;

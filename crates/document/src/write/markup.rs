@@ -12,6 +12,7 @@ impl Markup {
         Markup::default()
     }
 
+    /// Appends markup. Only string literals of the program have the type `&'static str`, so text from files cannot get here.
     pub fn raw(&mut self, markup: &'static str) -> &mut Markup {
         self.0.push_str(markup);
         self
@@ -23,6 +24,7 @@ impl Markup {
         self
     }
 
+    /// Appends an attribute to the open tag, with its value escaped.
     pub fn set(&mut self, name: &'static str, value: impl Display) -> &mut Markup {
         self.raw(" ")
             .raw(name)
@@ -31,6 +33,7 @@ impl Markup {
             .raw("\"")
     }
 
+    /// Appends an element that contains only text, which is escaped.
     pub fn element(&mut self, name: &'static str, text: &str) -> &mut Markup {
         self.raw("<")
             .raw(name)
@@ -53,6 +56,7 @@ impl Markup {
         self
     }
 
+    /// Appends markup that was built separately, and so is already escaped.
     pub fn add(&mut self, other: &Markup) -> &mut Markup {
         self.0.push_str(&other.0);
         self

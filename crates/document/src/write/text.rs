@@ -12,6 +12,7 @@ use std::io::Write;
 const LONGEST_CELL: usize = 200;
 pub const LONGEST_NOTE: usize = 4000;
 
+/// A table fitted to the screen; a note names the columns that were dropped.
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let whole = table;
     let table = &fit(whole, screen.width);
@@ -75,6 +76,7 @@ pub fn write_heading(title: &str, what: &str, screen: Screen, out: &mut dyn Writ
     )
 }
 
+/// Labels in a column of their own, with the texts wrapped beside them.
 pub fn write_facts(facts: &[(&str, String)], screen: Screen, out: &mut dyn Write) -> Result<()> {
     let label = facts
         .iter()
@@ -209,6 +211,7 @@ pub fn fits(table: &Table, width: u16) -> bool {
     text_width(table) <= width.into()
 }
 
+/// The least width of the columns that are never dropped.
 pub fn text_width(table: &Table) -> usize {
     let keep: Vec<usize> = (0..table.columns().len())
         .filter(|i| table.columns()[*i].expendable == 0)

@@ -13,7 +13,7 @@ const MOST_PATHS: usize = 3;
 /// `app: 20,000 x openat+close of /etc/hostname, in load(): about 0.06 s of 0.40 s (0.05 s to 0.07 s). Keep it open, ...`
 pub fn line(advice: &Advice, time: &Spent, bare_s: f64) -> String {
     let saved = advice.saved.map_or_else(
-        || "how much it takes is not known".to_string(),
+        || "its time is not known".to_string(),
         |saved| saving(saved, &whole(advice.time, time, bare_s)),
     );
     let change = advice.change;
@@ -40,14 +40,14 @@ fn whole(saves: Time, time: &Spent, bare_s: f64) -> String {
     })
 }
 
-fn saving(saved: Seconds, of: &str) -> String {
+fn saving(saved: Seconds, of_time: &str) -> String {
     let [value, low, high] = [saved.value, saved.low, saved.high].map(duration);
     if low == high {
-        format!("about {value}{of}")
+        format!("about {value}{of_time}")
     } else if saved.low == 0.0 {
-        format!("up to {high}{of}")
+        format!("up to {high}{of_time}")
     } else {
-        format!("about {value}{of} ({low} to {high})")
+        format!("about {value}{of_time} ({low} to {high})")
     }
 }
 
@@ -90,7 +90,7 @@ fn cause(advice: &Advice, paths: usize) -> String {
 fn calls(advice: &Advice) -> String {
     let number = thousands(advice.calls as f64);
     let names = some(&advice.names, MOST_CALLS);
-    let of = advice.subject.as_deref().unwrap_or_default();
+    let size = advice.subject.as_deref().unwrap_or_default();
     let same = match &advice.paths[..] {
         [only] if advice.items == 1 => only.path.clone(),
         _ => format!("the same {}", counted(advice.items, "path")),
@@ -105,9 +105,9 @@ fn calls(advice: &Advice) -> String {
         ("{items}", thousands(advice.items as f64)),
         (
             "{bytes}",
-            format!("{of} {}", if of == "1" { "byte" } else { "bytes" }),
+            format!("{size} {}", if size == "1" { "byte" } else { "bytes" }),
         ),
-        ("{of}", of.to_string()),
+        ("{of}", size.to_string()),
         ("{same}", same),
     ]
     .iter()
@@ -137,18 +137,21 @@ mod tests {
 
     #[test]
     fn time_that_is_not_the_headlines_has_a_name() {
-        let traced = |tracer_s: f64| Spent {
-            wall_s: Some(1.0),
-            parts: vec![Part {
-                kind: PartKind::Tracer,
-                wall_s: Some(tracer_s),
-                cpu_s: None,
-                what: Vec::new(),
-            }],
-            ..Spent::default()
-        };
-        assert_eq!(whole(Time::Elapsed, &traced(0.001), 0.0), " of 1.00 s");
-        let without = whole(Time::Elapsed, &traced(0.2), 0.0);
+        fn spent(tracer_s: f64) -> Spent {
+            Spent {
+                wall_s: Some(1.0),
+                parts: vec![Part {
+                    kind: PartKind::Tracer,
+                    wall_s: Some(tracer_s),
+                    cpu_s: None,
+                    what: Vec::new(),
+                }],
+                ..Spent::default()
+            }
+        }
+
+        assert_eq!(whole(Time::Elapsed, &spent(0.001), 0.0), " of 1.00 s");
+        let without = whole(Time::Elapsed, &spent(0.2), 0.0);
         assert_eq!(without, " of 0.8000 s without tracing");
     }
 }

@@ -1,4 +1,4 @@
-//! The first lines of `why`: threads that hang, the greatest saving, or where the time goes if none is known.
+//! The first lines of `why`: threads that hang, the greatest saving or, if none is known, the largest parts of the time.
 
 use super::advice;
 use super::hung::hung_lines;
@@ -14,9 +14,10 @@ use model::Profile;
 /// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
 const MOST_ROWS: usize = 3;
-/// Parts with a smaller share of the time are no answer.
+/// Parts with a smaller share of the time are not named in the answer.
 const LEAST: f64 = 0.05;
 
+/// Hung threads first, then the greatest saving. At least one line, even if no rule applies.
 pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     let threads = attribution.threads.as_ref();
     let mut lines = threads.map_or_else(Vec::new, |ledger| hung_lines(attribution, ledger));
@@ -55,7 +56,7 @@ fn most(profile: &Profile, attribution: &Attribution) -> String {
         .filter(|_| time.seconds_of(PartKind::Stops) > 0.0);
     if let Some(entering) = bare {
         return format!(
-            "No rule applies. {} take at least {}; the stops of ptrace hide how much more.",
+            "No rule applies. {} take at least {}; ptrace stops hide the rest.",
             counted(entering.calls, "call"),
             duration(entering.seconds)
         );
@@ -75,9 +76,9 @@ fn most(profile: &Profile, attribution: &Attribution) -> String {
 
 fn untraced(time: &Spent) -> Spent {
     let parts = time.parts.iter();
-    let own = parts.filter(|part| part.kind != PartKind::Tracer);
+    let traced_program = parts.filter(|part| part.kind != PartKind::Tracer);
     Spent {
-        parts: own.cloned().collect(),
+        parts: traced_program.cloned().collect(),
         ..Spent::default()
     }
 }
@@ -92,10 +93,10 @@ fn part(row: &Row) -> String {
     format!("{} {}{what}", row.name, duration(row.seconds))
 }
 
-/// Neither waiting for a CPU, which is the doing of other programs, nor tracing is counted.
+/// The answer for a program that computes. Waiting for a CPU, which other programs cause, and tracing are left out of the share.
 fn user_bound(time: &Spent) -> Option<String> {
     let (whole_s, user_s) = (time.untraced_s(0.0)?, time.seconds_of(PartKind::UserMode));
-    // Stops slow down user mode too: beside many of them its share is too large.
+    // Stops slow down user mode too: with many stops its share is too large to blame the program.
     if time.seconds_of(PartKind::Tracer) + time.seconds_of(PartKind::Stops) > user_s {
         return None;
     }
@@ -109,12 +110,12 @@ fn user_bound(time: &Spent) -> Option<String> {
     } else {
         ""
     };
-    let of = match time.wall_s {
+    let whole = match time.wall_s {
         Some(_) => "wall time",
         None => "CPU time",
     };
     Some(format!(
-        "CPU-bound in user mode: no system call explains {}% of the {of}{without}.",
+        "CPU-bound in user mode: no system call explains {}% of the {whole}{without}.",
         percent(100.0 * share)
     ))
 }

@@ -20,14 +20,28 @@ fn kernel_locks(attribution: &Attribution) -> Option<String> {
         .locks
         .iter()
         .filter(|lock| s(lock.waited_ns) > least_s);
-    let own: Vec<String> = shown.take(MOST_LOCKS).map(notes::kernel_lock).collect();
-    if own.is_empty() {
+    let locks: Vec<String> = shown.take(MOST_LOCKS).map(notes::kernel_lock).collect();
+    if locks.is_empty() {
         return None;
     }
     Some(format!(
         "Kernel locks, summed over threads: {}.",
-        own.join(", ")
+        locks.join(", ")
     ))
+}
+
+/// The cells of one time column. All are empty if no row has such a time, so that the column is dropped.
+fn time_cell<'r>(
+    rows: &[&'r CallRow],
+    unit: TimeUnit,
+    ns: fn(&CallCount) -> Option<u64>,
+) -> impl Fn(&&'r CallRow) -> Cell + use<'r> {
+    let is_some = rows.iter().any(|row| ns(&row.count) > Some(0));
+    move |row| {
+        let unknown = row.count.is_untimed();
+        let known = if is_some { ns(&row.count) } else { None };
+        Cell::known_unless(unknown, known.map(s), |seconds| unit.text(seconds))
+    }
 }
 
 /// At most so many calls, and as many processes.
@@ -35,15 +49,8 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
     let shown = &attribution.calls[..attribution.calls.len().min(most)];
     let others = others(&attribution.calls[shown.len()..]);
     let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
-    let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
-    let time = |of: fn(&CallCount) -> Option<u64>| {
-        let is_some = rows.iter().any(|row| of(&row.count) > Some(0));
-        move |row: &&CallRow| {
-            let unknown = row.count.is_untimed();
-            let known = of(&row.count).filter(|_| is_some);
-            Cell::known_unless(unknown, known.map(s), |seconds| unit.text(seconds))
-        }
-    };
+    let unit = TimeUnit::for_seconds(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
+
     let by_threads = attribution.threads.is_some();
     let waiting: fn(&CallCount) -> Option<u64> = match by_threads {
         true => |count| count.blocked_ns,
@@ -54,14 +61,17 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
     } else {
         "elapsed"
     };
-    let columns = Columns::of(&rows)
+    let columns = Columns::new(&rows)
         .left("call", |row| &row.count.call)
         .right("calls", |row| row.count.calls)
         .right("errors", |row| {
             Some(row.count.failures()).filter(|failures| *failures > 0)
         })
-        .right(&unit.title("on CPU"), time(|count| count.on_cpu_ns))
-        .right(&unit.title("waiting"), time(waiting))
+        .right(
+            &unit.title("on CPU"),
+            time_cell(&rows, unit, |count| count.on_cpu_ns),
+        )
+        .right(&unit.title("waiting"), time_cell(&rows, unit, waiting))
         .right(&unit.title(elapsed), |row| {
             Cell::known(row.count.elapsed_ns.map(s), |seconds| unit.text(seconds))
         })
@@ -77,8 +87,8 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
         });
     let stalled = rows.iter().any(|row| row.count.stalled_ns > Some(0));
     let note = match (by_threads, stalled) {
-        (true, _) => Some("Waiting and us each: elapsed, summed over threads."),
-        (false, true) => Some("Waiting: nothing else in the program ran meanwhile."),
+        (true, _) => Some("Waiting and us each: elapsed time, summed over threads."),
+        (false, true) => Some("Waiting: time in which nothing else in the program ran."),
         (false, false) => None,
     };
     let notes = note.map(str::to_string).into_iter();

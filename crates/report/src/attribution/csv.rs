@@ -32,6 +32,7 @@ fn line(section: &'static str, name: &str, figure: &'static str, seconds: f64) -
     }
 }
 
+/// One record per number, so that attributions of all kinds have the same columns.
 pub fn records(attribution: &Attribution) -> Records {
     let lines = [
         time(attribution),
@@ -40,7 +41,7 @@ pub fn records(attribution: &Attribution) -> Records {
         advice(attribution),
     ]
     .concat();
-    let columns = Columns::of(&lines)
+    let columns = Columns::new(&lines)
         .field("section", |line| line.section)
         .field("versus", |line| &line.versus)
         .field("name", |line| &line.name)
@@ -61,10 +62,10 @@ fn time(attribution: &Attribution) -> Vec<CsvLine> {
                 Some(line("time", &name(part.kind).0, figure, seconds?))
             })
     });
-    let entering = attribution.entering.iter().map(|own| {
-        let time = line("entering", "entering the kernel", "time", own.seconds);
+    let entering = attribution.entering.iter().map(|entering| {
+        let time = line("entering", "entering the kernel", "time", entering.seconds);
         CsvLine {
-            calls: Some(own.calls),
+            calls: Some(entering.calls),
             ..time
         }
     });

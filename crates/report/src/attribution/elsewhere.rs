@@ -14,6 +14,7 @@ const WORTH_NAMING: f64 = 0.05;
 
 const MINUTE: f64 = 60.0;
 
+/// The calls with the largest predicted changes, with the number of others in a note.
 pub fn table(elsewhere: &Elsewhere) -> Table {
     fn ns(value: f64) -> Cell {
         Cell::number(three_figures(value), value)
@@ -22,7 +23,7 @@ pub fn table(elsewhere: &Elsewhere) -> Table {
     let mut rows: Vec<&Change> = elsewhere.calls.iter().take(MOST_ROWS).collect();
     let more = elsewhere.calls.len() - rows.len();
     rows.extend(&elsewhere.crossings);
-    let columns = Columns::of(&rows)
+    let columns = Columns::new(&rows)
         .left("call", |row| &row.name)
         .right("calls", |row| row.calls)
         .right("here ns", |row| ns(row.here_ns))
@@ -48,6 +49,7 @@ pub fn table(elsewhere: &Elsewhere) -> Table {
         .noted(more.into_iter().chain(sentences(elsewhere)))
 }
 
+/// Sentences about the largest changes, their sum, and the calls that were not predicted.
 pub fn sentences(elsewhere: &Elsewhere) -> Vec<String> {
     let mut lines: Vec<String> = elsewhere
         .parts
@@ -92,7 +94,7 @@ fn left_out(all: &[LeftOut]) -> Option<String> {
     let groups = [
         (Unpredicted::Waits, "waits in"),
         (Unpredicted::Creates, "creating and ending processes,"),
-        (Unpredicted::Unpriced, "beyond the bare crossing,"),
+        (Unpredicted::Unpriced, "beyond entering the kernel,"),
     ];
     let parts: Vec<String> = groups
         .into_iter()

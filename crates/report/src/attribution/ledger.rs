@@ -37,6 +37,7 @@ pub fn ledger_rows(profile: &Profile, ledger: &Ledger, length: Length) -> Vec<Ro
     rows
 }
 
+/// Thread time by state. It adds up over threads, so it exceeds the wall time of programs with several.
 pub fn ledger_table(profile: &Profile, title: &str, ledger: &Ledger, length: Length) -> Table {
     rows::table(&ledger_rows(profile, ledger, length), ledger.thread_s)
         .titled(format!("{}: {}", short(title), whole(profile, ledger)))
@@ -133,35 +134,44 @@ fn waited(wait: &LedgerWait) -> String {
 }
 
 /// `Requests: 3,698 (1,849/s), median 0.25 ms, p99 4.1 ms; each 3.2 calls and 1.1 switches. Their time: 61% on a CPU, ...`
-fn answered(own: &Answered) -> String {
-    let rate = own.per_s.map_or_else(String::new, |rate| {
+fn answered(answered_requests: &Answered) -> String {
+    let rate = answered_requests.per_s.map_or_else(String::new, |rate| {
         format!(" ({}/s)", thousands(rate.round()))
     });
-    let switches = own.switches.map_or_else(String::new, |switches| {
-        format!(" and {switches:.1} switches")
-    });
-    let time = [("median", own.median_s), ("p99", own.p99_s)];
+    let switches = answered_requests
+        .switches
+        .map_or_else(String::new, |switches| {
+            format!(" and {switches:.1} switches")
+        });
+    let time = [
+        ("median", answered_requests.median_s),
+        ("p99", answered_requests.p99_s),
+    ];
     let time = time
         .into_iter()
         .filter_map(|(name, seconds)| Some(format!(", {name} {}", duration(seconds?))));
-    let whole_s: f64 = own.parts.iter().map(|(_, seconds)| seconds).sum();
-    let parts: Vec<String> = own
+    let whole_s: f64 = answered_requests
+        .parts
+        .iter()
+        .map(|(_, seconds)| seconds)
+        .sum();
+    let parts: Vec<String> = answered_requests
         .parts
         .iter()
         .filter(|(_, seconds)| *seconds >= LEAST_OF_REQUEST * whole_s)
-        .map(|(of, seconds)| {
+        .map(|(thread_state, seconds)| {
             format!(
                 "{} {}%",
-                state(*of, None),
+                state(*thread_state, None),
                 percent(100.0 * seconds / whole_s)
             )
         })
         .collect();
     format!(
         "Requests: {}{rate}{}; {:.1} calls{switches} each. Their time: {}.",
-        thousands(own.requests as f64),
+        thousands(answered_requests.requests as f64),
         time.collect::<String>(),
-        own.calls,
+        answered_requests.calls,
         some(&parts, parts.len())
     )
 }

@@ -23,6 +23,7 @@ pub fn range(time: Seconds) -> String {
 /// From this share of the time on, tracing is named beside it.
 const LEAST_TRACED: f64 = 0.005;
 
+/// Whether tracing takes enough of the time to be named beside figures.
 pub fn is_traced(time: &Spent) -> bool {
     let traced_s = time.seconds_of(PartKind::Tracer) + time.seconds_of(PartKind::Stops);
     time.whole_s()
@@ -52,6 +53,16 @@ pub fn basis(basis: &Basis) -> String {
         .join(" less ")
 }
 
+/// Beginnings of calls that write to a pipe, socket or queue.
+const SENDING: [&str; 6] = [
+    "write",
+    "send",
+    "connect",
+    "pwrite",
+    "mq_timedsend",
+    "msgsnd",
+];
+
 /// `fsync of /var/db`, `recvfrom from 127.0.0.1:80 (nginx)`, `read from sort`, `wait4 for cc1`
 pub fn wait(wait: &Wait) -> String {
     // A futex is in its own name.
@@ -62,26 +73,11 @@ pub fn wait(wait: &Wait) -> String {
         None
     };
     let call = futex.unwrap_or(&wait.call);
-    let starts = |beginnings: &[&str]| {
-        beginnings
-            .iter()
-            .any(|beginning| call.starts_with(beginning))
-    };
-    let own = on.is_some_and(|on| on.starts_with("own "));
+
+    let is_listener = on.is_some_and(|on| on.starts_with("own "));
     let preposition = match wait.reason {
-        Reason::Pipe | Reason::Socket if own || starts(&["accept"]) => "on",
-        Reason::Pipe | Reason::Socket
-            if starts(&[
-                "write",
-                "send",
-                "connect",
-                "pwrite",
-                "mq_timedsend",
-                "msgsnd",
-            ]) =>
-        {
-            "to"
-        }
+        Reason::Pipe | Reason::Socket if is_listener || call.starts_with("accept") => "on",
+        Reason::Pipe | Reason::Socket if SENDING.iter().any(|name| call.starts_with(name)) => "to",
         Reason::Pipe | Reason::Socket => "from",
         Reason::Children => "for",
         _ => "of",
@@ -160,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_wait_names_what_for() {
-        fn of(reason: Reason, call: &str, on: Option<&str>, by: Option<&str>) -> String {
+        fn wait_text(reason: Reason, call: &str, on: Option<&str>, by: Option<&str>) -> String {
             let [on, by] = [on, by].map(|name| name.map(str::to_string));
             wait(&Wait {
                 reason,
@@ -171,31 +167,46 @@ mod tests {
             })
         }
 
-        let (sort, own) = (Some("sort"), Some("own 0.0.0.0:80"));
-        assert_eq!(of(Reason::Disk, "fsync", Some("/a"), None), "fsync of /a");
+        let (sort, listener) = (Some("sort"), Some("own 0.0.0.0:80"));
         assert_eq!(
-            of(Reason::Socket, "recvfrom", Some("127.0.0.1:80"), sort),
+            wait_text(Reason::Disk, "fsync", Some("/a"), None),
+            "fsync of /a"
+        );
+        assert_eq!(
+            wait_text(Reason::Socket, "recvfrom", Some("127.0.0.1:80"), sort),
             "recvfrom from 127.0.0.1:80 (sort)"
         );
         assert_eq!(
-            of(Reason::Socket, "sendto", Some("192.0.2.1:80"), sort),
+            wait_text(Reason::Socket, "sendto", Some("192.0.2.1:80"), sort),
             "sendto to 192.0.2.1:80"
         );
         assert_eq!(
-            of(Reason::Socket, "accept4", own, None),
+            wait_text(Reason::Socket, "accept4", listener, None),
             "accept4 on own 0.0.0.0:80"
         );
-        assert_eq!(of(Reason::Pipe, "read", None, sort), "read from sort");
         assert_eq!(
-            of(Reason::Pipe, "write", Some("a pipe"), None),
+            wait_text(Reason::Pipe, "read", None, sort),
+            "read from sort"
+        );
+        assert_eq!(
+            wait_text(Reason::Pipe, "write", Some("a pipe"), None),
             "write to a pipe"
         );
         assert_eq!(
-            of(Reason::Lock, "futex", None, Some("thread a")),
+            wait_text(Reason::Lock, "futex", None, Some("thread a")),
             "futex until thread a"
         );
-        assert_eq!(of(Reason::Events, "read", None, sort), "read until sort");
-        assert_eq!(of(Reason::Children, "wait4", None, sort), "wait4 for sort");
-        assert_eq!(of(Reason::Timer, "nanosleep", None, None), "nanosleep");
+        assert_eq!(
+            wait_text(Reason::Events, "read", None, sort),
+            "read until sort"
+        );
+        assert_eq!(
+            wait_text(Reason::Children, "wait4", None, sort),
+            "wait4 for sort"
+        );
+        assert_eq!(
+            wait_text(Reason::Timer, "nanosleep", None, None),
+            "nanosleep"
+        );
     }
 }

@@ -47,7 +47,7 @@ pub fn rings(profile: &Profile, attribution: &Attribution) -> Table {
         let times = profile.latencies.get(&ring_latency(row.operation))?;
         times.quantile_ns(0.99).map(|ns| ns / 1e3)
     };
-    let columns = Columns::of(&rows)
+    let columns = Columns::new(&rows)
         .left("operation", |row| row.operation)
         .right("requests", Row::requests)
         .right("inline", |row| row.by_way[RingWay::Inline as usize])
@@ -66,13 +66,14 @@ pub fn rings(profile: &Profile, attribution: &Attribution) -> Table {
         .titled("io_uring requests, from submission to completion")
 }
 
+/// A note on the calls that cause most TLB shoot-downs; `None` if there are too few to matter.
 pub fn shoot_downs(profile: &Profile, attribution: &Attribution) -> Option<String> {
     let wall_s = profile.usage.wall_ns? as f64 / 1e9;
-    let own = attribution.shoot_downs.iter();
-    let many = own.filter(|downs| downs.count as f64 > LEAST_SHOOT_DOWNS * wall_s);
+    let shoot_downs = attribution.shoot_downs.iter();
+    let many = shoot_downs.filter(|downs| downs.count as f64 > LEAST_SHOOT_DOWNS * wall_s);
     let many: Vec<String> = many
         .take(MOST_SHOOT_DOWNS)
-        .map(|own| format!("{} by {}", thousands(own.count as f64), own.call))
+        .map(|downs| format!("{} by {}", thousands(downs.count as f64), downs.call))
         .collect();
     let text = some(&many, MOST_SHOOT_DOWNS);
     if many.is_empty() {

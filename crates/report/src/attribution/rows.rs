@@ -12,7 +12,7 @@ const LEAST: f64 = 0.005;
 pub struct Row {
     pub name: String,
     pub seconds: f64,
-    /// What few samples can know of it.
+    /// The interval of a part that few samples measure.
     pub range: Option<[f64; 2]>,
     pub cpu_s: Option<f64>,
     pub waits: Option<u64>,
@@ -43,23 +43,21 @@ pub fn shortened(mut rows: Vec<Row>, most: usize, names: usize, rest: &str) -> V
     rows
 }
 
+/// A table of the rows with their shares of `whole_s`.
 pub fn table(rows: &[Row], whole_s: f64) -> Table {
-    let unit = TimeUnit::of(whole_s);
-    let share = |seconds: f64| {
-        if whole_s > 0.0 {
-            seconds / whole_s
-        } else {
-            0.0
-        }
-    };
-    let columns = Columns::of(rows)
+    let unit = TimeUnit::for_seconds(whole_s);
+    let columns = Columns::new(rows)
         .left("part", |row| &row.name)
         .right(&unit.title("time"), |row| match row.range {
             Some(range) => Cell::number(unit.range(range), row.seconds),
             None => Cell::number(unit.text(row.seconds), row.seconds),
         })
         .right("%", |row| {
-            let share = share(row.seconds);
+            let share = if whole_s > 0.0 {
+                row.seconds / whole_s
+            } else {
+                0.0
+            };
             Cell::number(percent(100.0 * share), share)
         })
         .right(&unit.title("CPU"), |row| {

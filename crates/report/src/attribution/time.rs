@@ -20,6 +20,7 @@ pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
 const LEAST: f64 = 0.0005;
 const MOST_NAMES: usize = 4;
 
+/// The name of a part, which tables, bars and CSV share, and its colour.
 pub fn name(kind: PartKind) -> (String, ShareKind) {
     let (name, share) = match kind {
         PartKind::UserMode => ("user mode", ShareKind::User),
@@ -81,6 +82,7 @@ pub fn time_rows(spent: &Spent, waits: &[Wait], names: usize) -> Vec<Row> {
         .collect()
 }
 
+/// `0.1683 s of wall time`; with CPU time too if threads ran in parallel.
 pub fn whole(spent: &Spent) -> String {
     let parallel = spent.parallel_s().and(spent.cpu_s);
     match (spent.wall_s, spent.cpu_s, parallel) {
@@ -94,6 +96,7 @@ pub fn whole(spent: &Spent) -> String {
     }
 }
 
+/// The parts of the wall time, else of the CPU time, the largest first.
 pub fn time_table(title: &str, spent: &Spent, waits: &[Wait], length: Length) -> Table {
     let rows = time_rows(spent, waits, length.names);
     let rows = shortened(rows, length.parts, length.names, "others");
@@ -112,28 +115,30 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait], length: Length) ->
         .noted(shared)
 }
 
-/// What calls waited for while nothing else ran, the longest first; of the other calls the names.
+/// The objects that calls waited for while nothing else ran, the longest waits first, and the names of the other calls.
 fn awaited_by(calls: &[String], reason: Reason, waits: &[Wait]) -> Vec<String> {
-    let mut own: Vec<&Wait> = waits
+    let mut stalls: Vec<&Wait> = waits
         .iter()
         .filter(|wait| wait.reason == reason && wait.stalled_s > Some(0.0))
         .collect();
-    own.sort_by(|a, b| {
+    stalls.sort_by(|a, b| {
         b.stalled_s
             .unwrap_or(0.0)
             .total_cmp(&a.stalled_s.unwrap_or(0.0))
     });
-    let waited: HashSet<&str> = own.iter().map(|wait| wait.call.as_str()).collect();
+    let waited: HashSet<&str> = stalls.iter().map(|wait| wait.call.as_str()).collect();
     let bare = calls
         .iter()
         .filter(|call| !waited.contains(call.as_str()))
         .cloned();
-    own.iter()
+    stalls
+        .iter()
         .map(|wait| notes::wait(wait))
         .chain(bare)
         .collect()
 }
 
+/// The same parts as one bar; `None` if no time is known.
 pub fn time_figure(profile: &Profile) -> Option<Figure> {
     let spent = spent(profile);
     let whole_s = spent.whole_s().filter(|whole_s| *whole_s > 0.0)?;

@@ -1,5 +1,5 @@
-//! An attribution on one screen: the answer, where the time went, the calls with most of it and who made them, what else could be
-//! saved, and what they would cost elsewhere. Order and length are decided here.
+//! An attribution on one screen: the answer, the parts of the time, the longest calls and their callers, further savings, and
+//! predictions for other machines. This module decides their order and length.
 
 use super::answer::answer;
 use super::ledger::ledger_table;
@@ -47,7 +47,7 @@ pub struct Length {
 
 pub const ALL: Length = length(usize::MAX, usize::MAX, 4);
 
-/// Of a screen, the first that fits.
+/// Lengths of a screen, from the longest to the shortest: the first that fits is used.
 const LENGTHS: [Length; 6] = [
     length(6, 5, 4),
     length(6, 5, 2),
@@ -65,15 +65,15 @@ const fn length(parts: usize, calls: usize, names: usize) -> Length {
     }
 }
 
-/// What `syscost why` prints: where the time of a command went, and what could be saved.
+/// The output of `syscost why`: the parts of a command's time, and possible savings.
 #[derive(Serialize, JsonSchema)]
 pub struct WhyDocument<'a> {
     #[serde(flatten)]
-    pub found: &'a Attribution,
-    /// Of `--env`: the command in environments.
+    pub attribution: &'a Attribution,
+    /// With `--env`: the command in environments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub race: Option<&'a RaceFound>,
-    /// Of `--env`: the command in emulated kernels.
+    /// With `--env`: the command in emulated kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernels: Option<&'a ProgramInKernels>,
 }
@@ -82,7 +82,7 @@ impl JsonDocument for WhyDocument<'_> {
     const SCHEMA: &'static str = "syscost.why/1";
 }
 
-/// The answer, where the time went, the calls, further advice. `screen` is what `view` has to fit.
+/// The answer, the parts of the time, the calls, and further advice. A [`WhyView::Screen`] is shortened to fit `screen`.
 pub fn why_document(
     profile: &Profile,
     attribution: &Attribution,
@@ -187,19 +187,19 @@ fn verdicts(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item 
 }
 
 fn without_entering(entering: &Entering, time: &Spent) -> String {
-    let of = match (entering.of_wall, is_traced(time)) {
+    let of_time = match (entering.of_wall, is_traced(time)) {
         (true, true) => "of the wall time without tracing",
         (true, false) => "of the wall time",
         (false, _) => "of the CPU time",
     };
-    // Behind stops only the least time of calls is known.
+    // Stops hide the real time of calls, of which this is then only an upper bound.
     let at_most = if time.seconds_of(PartKind::Stops) > 0.0 {
         "at most "
     } else {
         ""
     };
     format!(
-        "If entering the kernel cost nothing: {at_most}{}% less {of} ({} x {:.0} ns).",
+        "Entering the kernel: {at_most}{}% {of_time} ({} x {:.0} ns).",
         percent(100.0 * entering.share),
         counted(entering.calls, "call"),
         entering.null_call_ns
@@ -211,7 +211,7 @@ fn stopped(time: &Spent) -> Option<String> {
     if !is_hidden {
         return None;
     }
-    Some("ptrace stops the program at each call for longer than most calls take, so the time of calls is not known; as root, eBPF \
+    Some("The time of calls is not known, because ptrace stops the program at each call for longer than most calls take. As root, eBPF \
          measures it."
             .to_string())
 }
@@ -220,7 +220,7 @@ fn priced(profile: &Profile) -> Option<String> {
     if profile.tracer.priced_by.is_empty() {
         return None;
     }
-    Some("Times of calls are their number x what such a call cost here after the run: ptrace stops hide them, and slow down user mode. As \
+    Some("Times of calls are estimates: their number x the cost of such a call here after the run. ptrace stops hide the real times, and slow down user mode. As \
          root, eBPF measures them."
         .to_string())
 }
@@ -229,7 +229,7 @@ fn paths(profile: &Profile) -> Option<String> {
     if profile.source.is_some() || !profile.objects.is_empty() {
         return None;
     }
-    Some("Repeated look-ups are not known: 'syscost trace --paths' records them.".to_string())
+    Some("Repeated look-ups are unknown: 'syscost trace --paths' records them.".to_string())
 }
 
 /// From this share of the wall time on, the longest time between two calls is shown.
@@ -258,7 +258,7 @@ fn gap(profile: &Profile) -> Option<String> {
 /// All but the first, which is the answer.
 fn further(attribution: &Attribution, most: usize) -> Table {
     let advice = attribution.advice.get(1..).unwrap_or_default();
-    let columns = Columns::of(&advice[..advice.len().min(most)])
+    let columns = Columns::new(&advice[..advice.len().min(most)])
         .right("saves s", |advice| {
             advice.saved.map_or_else(
                 || Cell::from("?"),

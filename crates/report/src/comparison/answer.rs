@@ -2,7 +2,7 @@
 
 use crate::comparison::notes::speed;
 use crate::comparison::row::{Names, number};
-use analysis::compare::{ComparedRow, Comparison, Mark, Verdict};
+use analysis::compare::{Comparison, Mark, Verdict};
 use document::write::markup::cut;
 use itertools::Itertools;
 use model::prose::counted;
@@ -12,11 +12,14 @@ const NAME: usize = 40;
 
 /// `3 slower, 1 faster, ... ×1.004 the cost of before (...). Largest increases: file.stat ×1.200.`
 pub fn answer(comparison: &Comparison, column: usize) -> String {
-    let verdicts = || comparison.rows.iter().map(|row| &row.verdicts[column]);
-    let judged = verdicts().filter(|verdict| verdict.mark().is_some());
+    let rows = comparison.rows.iter();
+    let verdicts: Vec<&Verdict> = rows.map(|row| &row.verdicts[column]).collect();
+    let judged = verdicts.iter().filter(|verdict| verdict.mark().is_some());
     let (instructions, times): (Vec<&Verdict>, Vec<&Verdict>) =
         judged.partition(|verdict| verdict.difference().is_some());
-    let is_single = verdicts().any(|verdict| matches!(verdict, Verdict::OneFigure { .. }));
+    let is_single = verdicts
+        .iter()
+        .any(|verdict| matches!(verdict, Verdict::OneFigure { .. }));
     let mut tallies = Vec::new();
     if !times.is_empty() || (instructions.is_empty() && !is_single) {
         tallies.push(format!(
@@ -34,7 +37,9 @@ pub fn answer(comparison: &Comparison, column: usize) -> String {
             tally(&instructions, "greater", "smaller")
         ));
     }
-    let other = verdicts().filter(|verdict| matches!(verdict, Verdict::DifferentWork(_)));
+    let other = verdicts
+        .iter()
+        .filter(|verdict| matches!(verdict, Verdict::DifferentWork(_)));
     match other.count() {
         0 => {}
         other => tallies.push(format!("{other} do different work")),
@@ -90,14 +95,13 @@ fn mean(comparison: &Comparison, column: usize) -> String {
 
 /// `file.stat ×1.200, file.lstat ×1.100`
 fn most_extreme(comparison: &Comparison, column: usize, is_it: fn(Mark) -> bool) -> String {
-    let ratio = |row: &ComparedRow| {
-        let interval = row.verdicts[column].interval()?;
-        is_it(interval.mark).then_some(interval.ratio)
-    };
-    let rows = comparison
+    let judged = comparison
         .rows
         .iter()
-        .filter_map(|row| Some((ratio(row)?, row)))
+        .filter_map(|row| Some((row.verdicts[column].interval()?, row)));
+    let rows = judged
+        .filter(|(interval, _)| is_it(interval.mark))
+        .map(|(interval, row)| (interval.ratio, row))
         .sorted_by(|a, b| b.0.ln().abs().total_cmp(&a.0.ln().abs()));
     let names = Names::new(comparison);
     rows.take(MOST_ROWS)

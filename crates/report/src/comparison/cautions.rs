@@ -6,6 +6,7 @@ use itertools::Itertools;
 use model::grouped;
 use model::prose::{counted, few};
 
+/// One line per caution, in the order in which `compare` found them.
 pub fn lines(comparison: &Comparison) -> Vec<String> {
     let all = comparison.cautions.iter();
     all.map(|caution| line(comparison, caution)).collect()
@@ -16,9 +17,6 @@ const RELATIVE: &str = " ('/getppid', also a column of CSV and JSON, is relative
 const OTHER_UNIT: &str = "a time and an instruction count cannot be compared";
 
 fn line(comparison: &Comparison, caution: &Caution) -> String {
-    let in_files =
-        |text: &str, columns: &[usize]| format!("{text}: {}", labels(comparison, columns));
-    let by_file = |texts: Vec<(usize, String)>| by_file(comparison, texts);
     match caution {
         Caution::OtherEnvironment { environments } => other_environment(comparison, environments),
         Caution::SameRounds => {
@@ -29,45 +27,13 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
             format!("the same run under several names: {}", copies.join("; "))
         }
         Caution::MixedSide { columns } => mixed_sides(comparison, columns),
-        Caution::Incomplete { columns } => {
-            in_files("interrupted: results rest on fewer samples", columns)
-        }
-        Caution::TaxesDiffer { kinds } => {
-            let texts = kinds.iter().map(joined).enumerate().collect();
-            format!(
-                "what slows down every system call differs: {}",
-                by_file(texts)
-            )
-        }
+        Caution::Incomplete { columns } => format!(
+            "interrupted, with fewer samples: {}",
+            labels(comparison, columns)
+        ),
         Caution::ReferenceMoved { moved } => reference_moved(comparison, moved),
-        Caution::FactDiffers { fact, values } => {
-            let texts = values
-                .iter()
-                .map(|value| known(value.as_ref()))
-                .enumerate()
-                .collect();
-            format!("{fact}: {}", by_file(texts))
-        }
-        Caution::EnvironmentDiffers {
-            environment,
-            fact,
-            values,
-        } => {
-            let texts = values
-                .iter()
-                .enumerate()
-                .filter_map(|(column, value)| Some((column, value.clone()?)));
-            format!("{fact} of {environment}: {}", by_file(texts.collect()))
-        }
-        Caution::Mitigations { unshared: own } => {
-            let texts = own
-                .iter()
-                .map(|(column, own)| (*column, joined(own)))
-                .collect();
-            format!("mitigations that differ: {}", by_file(texts))
-        }
         Caution::EntriesUnknown { rows, columns } => format!(
-            "kernel entries are unproven (?) for {} ({}): nothing proves that they do the same work",
+            "kernel entries are unverified (?) for {} ({}): they may not do the same work",
             counted(*rows, "row"),
             labels(comparison, columns)
         ),
@@ -76,10 +42,53 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
         }
         Caution::OtherUnit { rows } => format!("{OTHER_UNIT}: {}", few(rows)),
         Caution::Unsought { records, most } => format!(
-            "{} with parameters that some files lack are not matched: among more than {most} rows of one name no match is searched for",
+            "{} with parameters that some files lack are not matched: more than {most} rows have one name, too many to search",
             counted(*records, "row")
         ),
+        Caution::TaxesDiffer { .. }
+        | Caution::FactDiffers { .. }
+        | Caution::EnvironmentDiffers { .. }
+        | Caution::Mitigations { .. } => differing_fact(comparison, caution),
     }
+}
+
+/// `preemption: none (a); lazy (b)`
+fn differing_fact(comparison: &Comparison, caution: &Caution) -> String {
+    let (fact, texts): (String, Vec<(usize, String)>) = match caution {
+        Caution::TaxesDiffer { kinds } => (
+            "overhead on every system call".to_string(),
+            kinds.iter().map(joined).enumerate().collect(),
+        ),
+        Caution::FactDiffers { fact, values } => (
+            fact.to_string(),
+            values
+                .iter()
+                .map(|value| known(value.as_ref()))
+                .enumerate()
+                .collect(),
+        ),
+        Caution::EnvironmentDiffers {
+            environment,
+            fact,
+            values,
+        } => (
+            format!("{fact} of {environment}"),
+            values
+                .iter()
+                .enumerate()
+                .filter_map(|(column, value)| Some((column, value.clone()?)))
+                .collect(),
+        ),
+        Caution::Mitigations { unshared } => (
+            "mitigations that differ".to_string(),
+            unshared
+                .iter()
+                .map(|(column, names)| (*column, joined(names)))
+                .collect(),
+        ),
+        _ => return String::new(),
+    };
+    format!("{fact}: {}", by_file(comparison, texts))
 }
 
 /// `environment: linux-6.1, kernel 6.1.0-54 (a); native (b); ...`
@@ -94,7 +103,7 @@ fn other_environment(comparison: &Comparison, environments: &[String]) -> String
                 .find(|facts| facts.name == *name);
             let kernel = known
                 .and_then(|facts| facts.kernel.as_ref())
-                .map_or(String::new(), |of| format!(", kernel {of}"));
+                .map_or(String::new(), |release| format!(", kernel {release}"));
             (column, format!("{name}{kernel}"))
         })
         .collect();
@@ -105,17 +114,17 @@ fn other_environment(comparison: &Comparison, environments: &[String]) -> String
 }
 
 fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> String {
-    let one = |(column, facts): &(usize, Vec<&str>)| {
-        format!("{} ({})", comparison.label(*column), few(facts))
-    };
+    let columns = columns.iter();
+    let columns =
+        columns.map(|(column, facts)| format!("{} ({})", comparison.label(*column), few(facts)));
     format!(
         "the files of one side differ but are averaged: {}",
-        few(columns.iter().map(one))
+        few(columns)
     )
 }
 
 fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
-    let one = |moved: &Moved| {
+    let mut ratios = moved.iter().map(|moved| {
         let user = moved.user_mode.map_or(String::new(), |ratio| {
             format!(", work in user mode x{ratio:.2},")
         });
@@ -124,10 +133,10 @@ fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
             "x{:.3} ({:.2} .. {:.2}){user} in {label}",
             ratio.ratio, ratio.low, ratio.high
         )
-    };
+    });
     format!(
-        "the reference call id.getppid itself costs {} compared with {}: entering the kernel has a different cost there, for every call",
-        moved.iter().map(one).join("; "),
+        "the reference call id.getppid costs {} compared with {}: entering the kernel has a different cost there, for every call",
+        ratios.join("; "),
         comparison.label(comparison.baseline)
     ) + RELATIVE
 }
@@ -185,13 +194,16 @@ mod tests {
 
     #[test]
     fn the_state_of_kernels_that_differ_is_named() {
-        let host = |preemption: &str, isolated_cpus: Option<&str>| Host {
-            preemption: Some(preemption.into()),
-            tick_hz: Some(250),
-            isolated_cpus: isolated_cpus.map(str::to_string),
-            ..Host::default()
-        };
-        let shown = shown(&[on(host("none", None)), on(host("lazy", Some("2-3")))]);
+        let shown = shown(&[("none", None), ("lazy", Some("2-3"))].map(
+            |(preemption, isolated_cpus)| {
+                on(Host {
+                    preemption: Some(preemption.into()),
+                    tick_hz: Some(250),
+                    isolated_cpus: isolated_cpus.map(str::to_string),
+                    ..Host::default()
+                })
+            },
+        ));
         assert_data_eq!(
             shown,
             str![[r#"
@@ -258,9 +270,9 @@ environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by ope
             shown(&[referred(100), interrupted]),
             str![[r#"
 the same run under several names: a, b
-interrupted: results rest on fewer samples: b
-the reference call id.getppid itself costs x1.500 (1.42 .. 1.59), work in user mode x1.00, in b compared with a: entering the kernel has a different cost there, for every call ('/getppid', also a column of CSV and JSON, is relative to it)
-kernel entries are unproven (?) for 3 rows (a, b): nothing proves that they do the same work
+interrupted, with fewer samples: b
+the reference call id.getppid costs x1.500 (1.42 .. 1.59), work in user mode x1.00, in b compared with a: entering the kernel has a different cost there, for every call ('/getppid', also a column of CSV and JSON, is relative to it)
+kernel entries are unverified (?) for 3 rows (a, b): they may not do the same work
 
 "#]]
         );
@@ -277,7 +289,7 @@ kernel entries are unproven (?) for 3 rows (a, b): nothing proves that they do t
         assert_data_eq!(
             shown(&[coded("f();"), coded("g();")]),
             str![[r#"
-kernel entries are unproven (?) for 1 row (a, b): nothing proves that they do the same work
+kernel entries are unverified (?) for 1 row (a, b): they may not do the same work
 the code differs between the files: work
 
 "#]]

@@ -13,7 +13,7 @@ use stats::{Quantity, Ranged};
 /// Lines of kind `cost`, `difference`, `ratio` (derived rows), `mean` (of an area) and `machine`.
 pub fn records(comparison: &Comparison) -> Records {
     let lines = lines(comparison);
-    let columns = Columns::of(&lines)
+    let columns = Columns::new(&lines)
         .field("kind", |line| &line.kind)
         .field("name", |line| line.name)
         .field("area", |line| line.area)

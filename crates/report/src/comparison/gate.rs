@@ -1,4 +1,4 @@
-//! What a gate found in a comparison, in words.
+//! The findings of a gate on a comparison, in words.
 
 use crate::comparison::row::share;
 use crate::numbers;
@@ -8,6 +8,7 @@ use analysis::compare::{
 use model::grouped;
 use model::prose::{counted, few};
 
+/// The gate's decision on each row; empty without a gate.
 pub fn findings(comparison: &Comparison) -> Vec<Finding> {
     let Some(gate) = &comparison.gate else {
         return Vec::new();

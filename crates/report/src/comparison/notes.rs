@@ -1,4 +1,4 @@
-//! The lines below the tables of a comparison: what the terms mean, what was left out, why there are no ratios.
+//! The lines below the tables of a comparison: the meaning of terms, rows that were left out, and why ratios are missing.
 
 use crate::comparison::row::{Names, different_work, share};
 use crate::conditions;
@@ -9,6 +9,7 @@ use analysis::summary::Warning;
 use model::grouped;
 use model::prose::{MOST_IN_A_NOTE, counted, few, note_on};
 
+/// All notes, the least expected first.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
     let names = Names::new(comparison);
     let margin = share(comparison.margin);
@@ -16,7 +17,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     let LeftOut { equal, not_known } = comparison.left_out;
     if equal + not_known > 0 {
         notes.push(format!(
-            "Not shown, as no difference over {margin} is certain: {equal} equal, {not_known} not known."
+            "Not shown, because no difference over {margin} is certain: {equal} equal, {not_known} not known."
         ));
     }
     notes.extend(labels(comparison));
@@ -28,7 +29,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     if let Some(half_width) = middle_half_width(comparison) {
         let shown = 100.0 * half_width.max(comparison.margin);
         notes.push(format!(
-            "{}; at most 5% of these verdicts are expected to be wrong; not known: the runs cannot tell (in half of the rows, changes \
+            "{}; at most 5% of these verdicts are expected to be wrong; not known: too uncertain (in half of the rows, for changes \
              under {:.0}%){}",
             verdicts(comparison.margin),
             shown.ceil(),
@@ -39,18 +40,19 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
+/// The meaning of the verdicts with this margin.
 pub fn verdicts(margin: f64) -> String {
     let margin = share(margin);
     format!("slower, faster: by more than {margin}, and not by chance; equal: within {margin}")
 }
 
-/// Where two files leave rows open.
+/// Advice for two files whose rows have no verdict.
 fn both_at_once(comparison: &Comparison) -> &'static str {
     let mut cautions = comparison.cautions.iter();
     if cautions.any(|caution| matches!(caution, Caution::SameRounds)) {
         return "";
     }
-    "; both sides at once show smaller ones: run 'BASE=c:...' 'HEAD=c:...', or race for programs"
+    "; one run of both sides detects smaller ones: run 'BASE=c:...' 'HEAD=c:...', or race for programs"
 }
 
 /// How far the ends of the interval are from the ratio of two times, as a share, in the middle row; `None` without such ratios.
@@ -144,7 +146,7 @@ pub fn speed(change: &MachineChange) -> String {
     format!("{:.1}% {word}", 100.0 * (change.ratio - 1.0).abs())
 }
 
-/// How many there are on each side, where one has several.
+/// The number of runs on each side, if one has several.
 fn runs(comparison: &Comparison) -> Option<String> {
     let columns = &comparison.columns;
     let several = columns.iter().any(|column| column.runs > 1);
@@ -157,7 +159,7 @@ fn runs(comparison: &Comparison) -> Option<String> {
     Some(few(runs))
 }
 
-/// What the marks of costs mean, and which rows have them.
+/// The meaning of the marks of costs, and the rows that have them.
 fn marked(comparison: &Comparison, names: &Names) -> Vec<String> {
     type Kind = (&'static str, Warning, &'static str, fn(&Cell) -> bool);
     let kinds: [Kind; 2] = [

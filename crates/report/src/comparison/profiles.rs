@@ -1,4 +1,4 @@
-//! Profiles side by side, as a table with notes, and what their gate found.
+//! Profiles side by side, as a table with notes, and the findings of their gate.
 
 use super::gate::{Finding, Outcome, finding_lines, rows};
 use crate::comparison::row::{number, share};
@@ -13,6 +13,7 @@ use document::{Block, Document};
 use itertools::Itertools;
 use model::prose::{counted, note_on, plural, some};
 
+/// The table of calls, which continues below itself if there are more than two columns, and the gate's verdict.
 pub fn profiles_document(comparison: &ProfileComparison) -> Document {
     let table = calls_side_by_side(comparison)
         .titled(headline(comparison))
@@ -44,13 +45,15 @@ fn headline(comparison: &ProfileComparison) -> String {
 
 type Quantities = fn(&Counts) -> Option<Span>;
 
+fn has_any(rows: &[&ProfileRow], quantity: Quantities) -> bool {
+    let mut counts = rows.iter().flat_map(|row| &row.counts);
+    counts.any(|counts| quantity(counts).is_some_and(|span| span.most > 0))
+}
+
 fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
     let rows: Vec<&ProfileRow> = comparison.rows.iter().chain(&comparison.total).collect();
-    let mut columns = Columns::of(&rows).left("call", |row| &row.call);
-    let has = |of: Quantities| {
-        rows.iter()
-            .any(|row| row.counts.iter().any(|c| of(c).is_some_and(|s| s.most > 0)))
-    };
+    let mut columns = Columns::new(&rows).left("call", |row| &row.call);
+
     for (index, column) in comparison.columns.iter().enumerate() {
         columns = columns.right(&format!("calls {}", column.label), |row| {
             span(row, index, |counts| Some(counts.calls))
@@ -68,7 +71,7 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
         .columns
         .iter()
         .enumerate()
-        .filter(|_| has(|c| c.on_cpu_ns))
+        .filter(|_| has_any(&rows, |c| c.on_cpu_ns))
     {
         columns = columns
             .right(&format!("CPU ms {}", column.label), |row| {
@@ -76,14 +79,17 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
             })
             .expendable(2);
     }
-    for (name, of, order) in [
+    for (name, quantity, order) in [
         ("errors", (|c| Some(c.errors)) as Quantities, 3),
         ("bytes", |c| c.bytes, 4),
     ] {
-        for (index, column) in comparison.columns.iter().enumerate().filter(|_| has(of)) {
+        if !has_any(&rows, quantity) {
+            continue;
+        }
+        for (index, column) in comparison.columns.iter().enumerate() {
             columns = columns
                 .right(&format!("{name} {}", column.label), |row| {
-                    span(row, index, of)
+                    span(row, index, quantity)
                 })
                 .expendable(order);
         }
@@ -98,8 +104,8 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
 }
 
 /// `1,204`, or over runs that differ `1,198 .. 1,207`.
-pub fn span(row: &ProfileRow, column: usize, of: impl Fn(&Counts) -> Option<Span>) -> Cell {
-    of(&row.counts[column])
+pub fn span(row: &ProfileRow, column: usize, quantity: impl Fn(&Counts) -> Option<Span>) -> Cell {
+    quantity(&row.counts[column])
         .filter(|span| span.most > 0)
         .map_or(Cell::default(), |span| {
             Cell::number(spelled(span), span.median as f64)
@@ -124,7 +130,7 @@ fn on_cpu(row: &ProfileRow, column: usize) -> Cell {
     )
 }
 
-/// `+231 (x2.16)` of the medians; empty where the ranges overlap.
+/// `+231 (x2.16)`, by medians; `ranges overlap` if the ranges of the two columns do.
 pub fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
     let (counts, base) = (&row.counts[column], &row.counts[baseline]);
     let (counts, base) = (counts.calls, base.calls);
@@ -166,6 +172,7 @@ fn grown(part: &Part, row: &str) -> String {
     format!("{} {}", signed(by, thousands), named(part, row))
 }
 
+/// The error or the class of a part: `ENOENT`, `depth 3`.
 pub fn part_name(part: &Part) -> String {
     part.error.clone().unwrap_or_else(|| class(&part.class))
 }
@@ -201,7 +208,7 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
     }
     if comparison.total.is_none() {
         notes.push(format!(
-            "Counts are per iteration: a whole number, or a range if they are not close to one. Not judged, since they depend on what ran before: {}.",
+            "Counts are per iteration: a whole number, or a range if they are not close to one. Not judged, because they depend on earlier calls: {}.",
             MEMORY.join(", ")
         ));
     }
@@ -224,7 +231,7 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
         .flat_map(|row| &row.counts)
         .any(|counts| counts.on_cpu_ns.is_some())
     {
-        notes.push("Times are not judged: one run's times say little about the next.".to_string());
+        notes.push("Times are not judged, because they vary from run to run.".to_string());
     }
     notes
 }
@@ -232,7 +239,7 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
 /// Sections that are not compared, since another column lacks them.
 fn lacking(comparison: &ProfileComparison) -> Vec<String> {
     let columns = &comparison.columns;
-    let text = "sections that not all files have, not compared";
+    let text = "sections not compared, because another file lacks them";
     let notes = columns.iter().filter_map(|column| {
         let names = column.sections.iter();
         let alone = names.filter(|name| !columns.iter().all(|one| one.sections.contains(name)));
@@ -241,6 +248,7 @@ fn lacking(comparison: &ProfileComparison) -> Vec<String> {
     notes.collect()
 }
 
+/// The gate's decision on each call; empty without a gate.
 pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
     let Some(gate) = &comparison.gate else {
         return Vec::new();
@@ -282,8 +290,8 @@ fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) ->
 
 /// `: +180 depth 3, +118 ENOENT`
 fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
-    let found = comparison.row(&row.call);
-    let parts = found.and_then(|found| found.grew.get(row.column));
+    let compared_row = comparison.row(&row.call);
+    let parts = compared_row.and_then(|compared_row| compared_row.grew.get(row.column));
     let parts = parts.into_iter().flatten();
     let parts = parts.filter(|part| says_more(part, &row.call));
     match some(parts.map(|part| grown(part, &row.call)), 3) {
@@ -313,7 +321,7 @@ fn share_of(part: &Part, row: &str) -> String {
     format!("{} {}", thousands(part.calls as f64), named(part, row))
 }
 
-/// What a row counts, also one of a section.
+/// The unit of a row, also of a section's row.
 fn noun(count_kind: CountKind, row: &str) -> &'static str {
     match (count_kind, row.rsplit(": ").next()) {
         (CountKind::Calls, Some("processes")) => "process",
@@ -346,21 +354,19 @@ fn records(comparison: &ProfileComparison) -> Records {
     let lines: Vec<(&ProfileRow, usize)> = rows
         .flat_map(|row| (0..row.counts.len()).map(move |column| (row, column)))
         .collect();
-    let of = |of: Quantities, which: fn(&Span) -> u64| {
-        move |(row, column): &(&ProfileRow, usize)| Some(which(&of(&row.counts[*column])?))
-    };
-    let (calls, errors): (Quantities, Quantities) = (|c| Some(c.calls), |c| Some(c.errors));
-    Columns::of(&lines)
+    Columns::new(&lines)
         .field("call", |(row, _)| &row.call)
         .field("file", |(_, column)| &comparison.columns[*column].label)
-        .field("calls", of(calls, |s| s.median))
-        .field("calls_least", of(calls, |s| s.least))
-        .field("calls_most", of(calls, |s| s.most))
-        .field("errors", of(errors, |s| s.median))
-        .field("errors_least", of(errors, |s| s.least))
-        .field("errors_most", of(errors, |s| s.most))
-        .field("bytes", of(|c| c.bytes, |s| s.median))
-        .field("on_cpu_ns", of(|c| c.on_cpu_ns, |s| s.median))
+        .field("calls", |(row, i)| row.counts[*i].calls.median)
+        .field("calls_least", |(row, i)| row.counts[*i].calls.least)
+        .field("calls_most", |(row, i)| row.counts[*i].calls.most)
+        .field("errors", |(row, i)| row.counts[*i].errors.median)
+        .field("errors_least", |(row, i)| row.counts[*i].errors.least)
+        .field("errors_most", |(row, i)| row.counts[*i].errors.most)
+        .field("bytes", |(row, i)| Some(row.counts[*i].bytes?.median))
+        .field("on_cpu_ns", |(row, i)| {
+            Some(row.counts[*i].on_cpu_ns?.median)
+        })
         .field("grew", |(row, column)| {
             let mut parts = row.grew[*column].iter().map(|part| grown(part, &row.call));
             parts.join("; ")

@@ -16,6 +16,7 @@ pub struct Names {
 }
 
 impl Names {
+    /// Decides once for all rows whether names include the environment.
     pub fn new(comparison: &Comparison) -> Names {
         let rows = comparison.rows.iter().map(|row| &row.key.environment);
         let mut all = rows.chain(comparison.derived.iter().map(|row| &row.environment));
@@ -24,6 +25,7 @@ impl Names {
         }
     }
 
+    /// The name of a measured row, as all tables of the comparison show it.
     pub fn row(&self, row: &ComparedRow) -> String {
         format!("{}{}", row.key, self.place(&row.key.environment))
     }
@@ -41,11 +43,12 @@ impl Names {
     }
 }
 
+/// The scale that the study gives to the row's operation.
 pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Scale> {
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// What is known of a cost beside its value.
+/// Reservations about a cost, shown as marks around it.
 pub struct Marks {
     pub depends_on_history: bool,
     pub is_traced: bool,
@@ -63,6 +66,7 @@ impl Marks {
     }
 }
 
+/// A cost with its marks; a dash if the case failed, empty if the column lacks it.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     let Some(cell) = row.cells[column].as_deref() else {
         return Cell::default();
@@ -108,6 +112,7 @@ fn hundredths(value: f64) -> String {
     }
 }
 
+/// The value of a derived row: a percentage for ratios.
 pub fn derived(row: &ComparedDerived, column: usize) -> Cell {
     match &row.values[column] {
         None => Cell::default(),
@@ -128,6 +133,7 @@ pub fn number(ratio: f64) -> String {
     }
 }
 
+/// The ratio alone; empty for verdicts without one.
 pub fn ratio(verdict: &Verdict) -> Cell {
     Cell::known(verdict.ratio(), number)
 }
@@ -159,6 +165,7 @@ pub fn interval(verdict: &Verdict) -> Cell {
 
 const NARROW: f64 = 0.05;
 
+/// The verdict in a word, coloured by whether it is better or worse.
 pub fn mark(verdict: &Verdict) -> Cell {
     let style = match verdict {
         Verdict::Baseline | Verdict::Missing => return Cell::default(),
@@ -173,6 +180,7 @@ pub fn mark(verdict: &Verdict) -> Cell {
     Cell::styled(word(verdict, "verdict").replace('_', " "), style)
 }
 
+/// `slower`, `not known`: a mark as a coloured word.
 pub fn judged(mark: Mark) -> Cell {
     let style = match mark {
         _ if mark.is_better() => Style::Good,

@@ -5,12 +5,13 @@ use crate::comparison::notes::notes;
 use crate::comparison::row::{self as words, Names};
 use crate::comparison::{cautions, csv, gate};
 use crate::numbers::{per_operation, thousands};
-use analysis::compare::{ComparedRow, Comparison, Mark, Verdict};
+use analysis::compare::{ComparedDerived, ComparedRow, Comparison, Mark, Verdict};
 use document::{Block, Cell, Columns, Document, Filter, Style, Table};
 use indexmap::IndexMap;
 use model::{Combination, Scale, Unit};
 use std::collections::HashSet;
 
+/// The gate's verdict, cautions, tables and notes.
 pub fn comparison_document(comparison: &Comparison) -> Document {
     let mut blocks = vec![
         Block::Message(gate::verdict(comparison)),
@@ -79,11 +80,6 @@ const IS_KIND: [fn(&Verdict) -> bool; 3] = [
 ];
 
 fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
-    let kinds = |row: &ComparedRow| {
-        let kinds = KINDS.iter().zip(IS_KIND);
-        let kinds = kinds.filter(|(_, is_kind)| row.verdicts.iter().any(*is_kind));
-        kinds.map(|((kind, _), _)| *kind).collect()
-    };
     Filter {
         kinds: KINDS,
         rows: rows
@@ -92,69 +88,76 @@ fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
     }
 }
 
-fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
-    fn key(scale: Option<&Scale>) -> Group {
-        match scale {
-            Some(scale) => Group::Scaled(scale.calls, scale.unit.clone()),
-            None => Group::In(Unit::Nanoseconds),
-        }
-    }
+fn kinds(row: &ComparedRow) -> Vec<&'static str> {
+    let kinds = KINDS.iter().zip(IS_KIND);
+    let kinds = kinds.filter(|(_, is_kind)| row.verdicts.iter().any(*is_kind));
+    kinds.map(|((kind, _), _)| *kind).collect()
+}
 
-    let files = 0..comparison.columns.len();
+fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
     let emulated: HashSet<&str> = comparison
         .rows
         .iter()
         .filter(|row| row.is_in_instructions())
         .map(|row| row.key.environment.as_str())
         .collect();
-    let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
-    for row in &comparison.rows {
-        let scale = words::scale(comparison, row);
-        let costs = files
-            .clone()
-            .map(|file| words::cost(row, file, scale))
-            .collect();
-        // What failed stands with the others of its environment.
+    let measured = comparison.rows.iter().map(|row| {
+        // Failed rows have no unit: they stand with the other rows of their environment.
         let failed_there = row.is_without_time() && emulated.contains(row.key.environment.as_str());
-        let group = if failed_there {
-            Group::In(Unit::Instructions)
-        } else {
-            key(scale)
-        };
-        groups.entry(group).or_default().push(Line {
-            name: names.row(row).into(),
-            costs,
-            row: Some(row),
-        });
-    }
-    for row in &comparison.derived {
-        // A ratio has no unit: it belongs to the table of the rows that it is derived from.
-        let first = comparison
-            .study
-            .as_ref()
-            .and_then(|study| study.scale(&row.pair[0]));
-        let scale = if row.combination == Combination::Ratio {
-            first
-        } else {
-            row.scale.as_ref()
-        };
-        let costs = files
-            .clone()
-            .map(|file| words::derived(row, file))
-            .collect();
-        let group = if row.unit == Unit::Instructions {
-            Group::In(row.unit)
-        } else {
-            key(scale)
-        };
-        let name = Cell::styled(names.derived(row), Style::Heading);
-        groups.entry(group).or_default().push(Line {
-            name,
-            costs,
-            row: None,
-        });
+        measured_line(comparison, row, names, failed_there)
+    });
+    let derived = comparison.derived.iter();
+    let derived = derived.map(|row| derived_line(comparison, row, names));
+    let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
+    for (group, line) in measured.chain(derived) {
+        groups.entry(group).or_default().push(line);
     }
     groups
+}
+
+fn group(scale: Option<&Scale>, in_instructions: bool) -> Group {
+    match scale {
+        _ if in_instructions => Group::In(Unit::Instructions),
+        Some(scale) => Group::Scaled(scale.calls, scale.unit.clone()),
+        None => Group::In(Unit::Nanoseconds),
+    }
+}
+
+fn measured_line<'a>(
+    comparison: &Comparison,
+    row: &'a ComparedRow,
+    names: &Names,
+    in_instructions: bool,
+) -> (Group, Line<'a>) {
+    let scale = words::scale(comparison, row);
+    let files = 0..comparison.columns.len();
+    let line = Line {
+        name: names.row(row).into(),
+        costs: files.map(|file| words::cost(row, file, scale)).collect(),
+        row: Some(row),
+    };
+    (group(scale, in_instructions), line)
+}
+
+fn derived_line<'a>(
+    comparison: &Comparison,
+    row: &ComparedDerived,
+    names: &Names,
+) -> (Group, Line<'a>) {
+    // A ratio has no unit: it belongs to the table of the rows that it is derived from.
+    let scale = if row.combination == Combination::Ratio {
+        let study = comparison.study.as_ref();
+        study.and_then(|study| study.scale(&row.pair[0]))
+    } else {
+        row.scale.as_ref()
+    };
+    let files = 0..comparison.columns.len();
+    let line = Line {
+        name: Cell::styled(names.derived(row), Style::Heading),
+        costs: files.map(|file| words::derived(row, file)).collect(),
+        row: None,
+    };
+    (group(scale, row.unit == Unit::Instructions), line)
 }
 
 /// `s for 67,108,864 calls`, `ns/op` or `instr/op`.
@@ -166,7 +169,7 @@ fn unit(group: &Group) -> String {
 }
 
 fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
-    let mut columns = Columns::of(lines).left("operation", |line| &line.name);
+    let mut columns = Columns::new(lines).left("operation", |line| &line.name);
     for file in 0..comparison.columns.len() {
         columns = columns.right(comparison.label(file), |line| &line.costs[file]);
     }
@@ -183,33 +186,33 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let moved = comparison.reference[other]
         .mark()
         .is_some_and(Mark::is_change);
-    let cost = |file: usize| move |line: &Line| line.costs[file].clone();
-    let cell = |of: fn(&Verdict) -> Cell| move |line: &Line| line.cell(other, of);
-    Columns::of(lines)
+    Columns::new(lines)
         .left("operation", |line| &line.name)
         .wrapping()
-        .right(
-            comparison.label(comparison.baseline),
-            cost(comparison.baseline),
-        )
+        .right(comparison.label(comparison.baseline), |line| {
+            &line.costs[comparison.baseline]
+        })
         .yielding(1)
-        .right(comparison.label(other), cost(other))
+        .right(comparison.label(other), |line| &line.costs[other])
         .yielding(1)
-        .right("ratio", cell(words::ratio))
+        .right("ratio", |line| line.cell(other, words::ratio))
         .shown_if(!exact)
-        .right("95% interval", cell(words::interval))
+        .right("95% interval", |line| line.cell(other, words::interval))
         .expendable(2)
         .shown_if(!exact)
-        .right("difference", cell(words::difference))
+        .right("difference", |line| line.cell(other, words::difference))
         .shown_if(exact)
-        .right("percent", cell(words::difference_percent))
+        .right("percent", |line| {
+            line.cell(other, words::difference_percent)
+        })
         .expendable(1)
         .shown_if(exact)
-        .left("verdict", cell(words::mark))
-        .right(
-            "/getppid",
-            cell(|verdict| Cell::known(verdict.relative(), words::number)),
-        )
+        .left("verdict", |line| line.cell(other, words::mark))
+        .right("/getppid", |line| {
+            line.cell(other, |verdict| {
+                Cell::known(verdict.relative(), words::number)
+            })
+        })
         .expendable(1)
         .shown_if(moved && !exact)
         .table()
@@ -227,7 +230,7 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
     } else {
         words::verdict
     };
-    let mut columns = Columns::of(&comparison.rows).left("operation", |row| names.row(row));
+    let mut columns = Columns::new(&comparison.rows).left("operation", |row| names.row(row));
     for column in comparison.others() {
         let label = comparison.label(column);
         columns = columns
@@ -241,7 +244,7 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
         .any(|verdict| verdict.low_high().is_some());
     let what = match (known, short) {
         (false, _) => "",
-        (true, true) => ", '~' where the runs cannot tell",
+        (true, true) => ", '~' if too uncertain",
         (true, false) => ", with 95% interval",
     };
     let title = format!("ratio to {}{what}", comparison.label(comparison.baseline));
@@ -252,7 +255,7 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
 }
 
 fn mean_table(comparison: &Comparison) -> Table {
-    let mut columns = Columns::of(&comparison.areas)
+    let mut columns = Columns::new(&comparison.areas)
         .left("area", |area| area.area.as_deref().unwrap_or("all"))
         .right("rows", |area| {
             Cell::number(area.rows.to_string(), area.rows as f64)

@@ -33,6 +33,7 @@ pub enum KernelView {
 /// Subtrees below this share of all instructions are summed, unless all are wanted.
 pub const SMALL: f64 = 0.01;
 
+/// The view of one explanation. Subtrees below the share `least` of all instructions are summed.
 pub fn kernel_document(explanation: &KernelExplanation, view: KernelView, least: f64) -> Document {
     let heading = Block::Heading {
         title: with_params(&explanation.operation, &explanation.params),
@@ -91,16 +92,17 @@ fn percent(part: u64, whole: u64) -> String {
 
 fn kernel_groups(explanation: &KernelExplanation) -> Table {
     let whole = explanation.instructions;
-    Columns::of(&explanation.groups)
+    Columns::new(&explanation.groups)
         .left("spent on", |sum| sum.group.title())
         .right("instructions", |sum| sum.instructions)
         .right("%", |sum| percent(sum.instructions, whole))
         .table()
 }
 
+/// Functions by their own instructions, which is also what CSV has.
 pub fn kernel_functions(explanation: &KernelExplanation) -> Table {
     let whole = explanation.instructions;
-    Columns::of(&explanation.functions)
+    Columns::new(&explanation.functions)
         .field("operation", |_| &explanation.operation)
         .field("environment", |_| &explanation.environment)
         .same("function", |f| &f.name)

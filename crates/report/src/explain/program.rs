@@ -1,4 +1,4 @@
-//! A command in emulated kernels: what it executes in each, and where in the kernel.
+//! A command in emulated kernels: its instructions in each, by system call and by kernel function.
 
 use super::kernel::{COUNTS, change_cell};
 use crate::numbers::{percent, thousands};
@@ -7,11 +7,12 @@ use document::{Block, Document};
 use model::program::{ProgramInKernel, ProgramInKernels, side_by_side};
 use model::prose::{counted, note_on};
 
-/// Rows that are shown without --all.
+/// Number of rows shown without --all.
 const MOST: usize = 15;
-/// From this difference on, the recorded run is not like the others.
+/// From this difference on, a note warns that the recorded run is not like the others.
 const ALIKE: f64 = 0.01;
 
+/// Tables of all kernels, then of the calls and functions in the kernel. `all` includes small rows.
 pub fn program_document(program: &ProgramInKernels, all: bool) -> Document {
     let most = if all { usize::MAX } else { MOST };
     let kernels = kernels(program);
@@ -62,7 +63,7 @@ fn kernels(program: &ProgramInKernels) -> Table {
         .first()
         .map_or(0, |kernel| kernel.instructions);
     let native = &program.native;
-    Columns::of(&program.kernels)
+    Columns::new(&program.kernels)
         .left("kernel", |k| &k.environment)
         .field("environment", |k| &k.environment)
         .field("kernel", |k| &k.kernel)
@@ -88,8 +89,9 @@ fn ratio(instructions: u64, first: u64) -> Cell {
 /// How far single runs are from the median: `-0.1% +1.2%`.
 fn range(kernel: &ProgramInKernel) -> String {
     let median = kernel.instructions.max(1) as f64;
-    let from = |value: u64| 100.0 * (value as f64 - median) / median;
-    format!("{:+.1}% {:+.1}%", from(kernel.fewest), from(kernel.most))
+    let [fewest, most] = [kernel.fewest, kernel.most]
+        .map(|instructions| 100.0 * (instructions as f64 - median) / median);
+    format!("{fewest:+.1}% {most:+.1}%")
 }
 
 fn share(part: u64, whole: u64) -> String {
@@ -98,7 +100,7 @@ fn share(part: u64, whole: u64) -> String {
 
 fn calls(kernel: &ProgramInKernel, most: usize) -> Table {
     let whole = kernel.split.kernel_mode.unwrap_or(0);
-    let columns = Columns::of(&kernel.split.by_call)
+    let columns = Columns::new(&kernel.split.by_call)
         .left("in the kernel for", |row| &row.call)
         .right("entries", |row| row.entries)
         .right("instructions", |row| row.instructions)
@@ -108,7 +110,7 @@ fn calls(kernel: &ProgramInKernel, most: usize) -> Table {
 
 fn functions(kernel: &ProgramInKernel, most: usize) -> Table {
     let whole = kernel.split.kernel_mode.unwrap_or(0);
-    let columns = Columns::of(&kernel.split.functions)
+    let columns = Columns::new(&kernel.split.functions)
         .left("function", |row| &row.function)
         .left("mostly for", |row| &row.mostly_for)
         .right("own instructions", |row| row.self_instructions)
@@ -137,7 +139,7 @@ fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) 
             .map(|row| (row.call.as_str(), (), row.instructions))
     });
     let rows = side_by_side(of_before, of_after);
-    let columns = Columns::of(&rows)
+    let columns = Columns::new(&rows)
         .left("in the kernel for", |row| row.0)
         .right(&before.environment, |row| row.2)
         .right(&after.environment, |row| row.3)
@@ -153,7 +155,7 @@ fn changes(
     after: &ProgramInKernel,
     most: usize,
 ) -> Table {
-    let columns = Columns::of(&program.changes)
+    let columns = Columns::new(&program.changes)
         .left("function", |row| &row.function)
         .left("mostly for", |row| &row.mostly_for)
         .right(&before.environment, |row| row.before)
@@ -171,10 +173,11 @@ fn notes(program: &ProgramInKernels) -> Vec<String> {
             .iter()
             .map(|(call, there, here)| format!("{call} {there} there, {here} here"));
         notes.extend(note_on(
-            &format!("{name}: system calls differ from those here"),
+            &format!("{name}: system calls differ from those on this machine"),
             calls,
         ));
-        let missed = "the command looked for files that the run here did not use and the guest does not have";
+        let missed =
+            "in the guest the command looked for files that it did not use on this machine";
         notes.extend(note_on(&format!("{name}: {missed}"), &kernel.missed));
         notes.extend(
             kernel
@@ -271,8 +274,8 @@ openat                 300      450    +150
 function     mostly for  linux-a  linux-b  change
 path_openat  openat          300      450    +150
 
-linux-a: system calls differ from those here: openat 2 there, 3 here
-linux-b: system calls differ from those here: openat 2 there, 3 here
+linux-a: system calls differ from those on this machine: openat 2 there, 3 here
+linux-b: system calls differ from those on this machine: openat 2 there, 3 here
 
 "#]]
         );

@@ -11,6 +11,7 @@ use model::code::{Code, Cost, Explained, Explanation, Function, Instruction, Rol
 /// Room for ten bytes, which most instructions do not exceed.
 const BYTES: usize = 29;
 
+/// Facts, then the disassembly of each function that ran.
 pub fn explanation_document(Explained { explanation, cost }: &Explained) -> Document {
     let facts = facts(explanation, cost.as_ref());
     let title = with_params(&explanation.operation, &explanation.params);

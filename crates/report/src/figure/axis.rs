@@ -34,6 +34,7 @@ impl LogAxis {
         }
     }
 
+    /// Widens both ends a little, so that marks at the ends are not cut.
     pub fn with_margin(self) -> LogAxis {
         let share = ((self.high / self.low).ln() * 0.04).max(0.05);
         LogAxis {
@@ -51,6 +52,7 @@ impl LogAxis {
         }
     }
 
+    /// The place of a value, from 0 at the low end to 1; values beyond the ends are at the ends.
     pub fn share(&self, value: f64) -> f64 {
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         if share.is_nan() {
@@ -60,6 +62,7 @@ impl LogAxis {
         }
     }
 
+    /// The value at a place, the inverse of [`LogAxis::share`].
     pub fn value(&self, share: f64) -> f64 {
         self.low * (self.high / self.low).powf(share)
     }

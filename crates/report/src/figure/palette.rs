@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn text_has_the_contrast_of_wcag_aa_on_every_ground() {
         assert!((contrast("#000000", "#ffffff") - 21.0).abs() < 1e-9);
-        for of in [|c: &Colour| c.light, |c: &Colour| c.dark] {
+        for shade_in_theme in [|c: &Colour| c.light, |c: &Colour| c.dark] {
             let grounds = PALETTE
                 .iter()
                 .filter(|c| ["paper", "panel", "soft"].contains(&c.name));
@@ -94,7 +94,7 @@ mod tests {
                     .map(move |c| (g, c))
             }) {
                 let least = if text.name == "bar" { 3.0 } else { 4.5 };
-                let actual = contrast(of(ground), of(text));
+                let actual = contrast(shade_in_theme(ground), shade_in_theme(text));
                 assert!(
                     actual >= least,
                     "{} on {}: {actual:.2}",

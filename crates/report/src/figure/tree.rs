@@ -7,7 +7,7 @@ pub type Step<'a> = (FrameKind, &'a str);
 /// A function, with its own weight on either side.
 #[derive(Default)]
 pub struct Tree<'a> {
-    pub own: [f64; 2],
+    pub weights: [f64; 2],
     below: Vec<(Step<'a>, Tree<'a>)>,
 }
 
@@ -19,6 +19,7 @@ const LEAST: f64 = 0.02;
 const LARGE: f64 = 0.25;
 
 impl<'a> Tree<'a> {
+    /// The child for a step, which is added if it does not exist.
     pub fn child(&mut self, step: Step<'a>) -> &mut Tree<'a> {
         let at = self
             .below
@@ -31,13 +32,15 @@ impl<'a> Tree<'a> {
         &mut self.below[at].1
     }
 
+    /// Adds weight to the last frame of a path, on one side.
     pub fn add(&mut self, path: impl Iterator<Item = Step<'a>>, side: usize, weight: f64) {
         // A path is as long as a stack, at most some hundred frames.
-        path.fold(self, |above, step| above.child(step)).own[side] += weight;
+        path.fold(self, |above, step| above.child(step)).weights[side] += weight;
     }
 
+    /// The weight with all children, as a frame's width shows it.
     pub fn sum(&self, side: usize) -> f64 {
-        self.own[side]
+        self.weights[side]
             + self
                 .below
                 .iter()
@@ -47,9 +50,11 @@ impl<'a> Tree<'a> {
 
     /// Room for the larger side, so that what is gone is seen too.
     fn width(&self) -> f64 {
-        self.own[0].max(self.own[1]) + self.below.iter().map(|(_, tree)| tree.width()).sum::<f64>()
+        self.weights[0].max(self.weights[1])
+            + self.below.iter().map(|(_, tree)| tree.width()).sum::<f64>()
     }
 
+    /// Frames of the first side, labelled with their weight and share.
     pub fn flame(&self, value: &dyn Fn(f64) -> String) -> Vec<Frame> {
         let whole = self.sum(0);
         let words =

@@ -1,19 +1,18 @@
 //! Lines and crossovers in words for the notes below a table.
 
 use crate::numbers::{in_percent, nanoseconds, significant};
-use analysis::fit::{Coefficient, Crossing, FARTHEST, Family, Overtaking, Pair};
+use analysis::fit::{Coefficient, Crossing, FARTHEST, Family, Member, Overtaking, Pair};
 use model::parameter_value;
 use model::prose::note_on;
 
 /// `io.read_zero: 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032)`
 pub fn lines(family: &Family) -> Vec<String> {
-    let members = || {
-        family
-            .members
-            .iter()
-            .filter(|member| member.series.points.len() >= 3)
-    };
-    let mut lines: Vec<String> = members()
+    let with_lines = family.members.iter();
+    let members: Vec<&Member> = with_lines
+        .filter(|member| member.series.points.len() >= 3)
+        .collect();
+    let mut lines: Vec<String> = members
+        .iter()
         .filter_map(|member| {
             let line = member.line?;
             Some(format!(
@@ -28,14 +27,14 @@ pub fn lines(family: &Family) -> Vec<String> {
             ))
         })
         .collect();
-    if members().any(|member| {
+    if members.iter().any(|member| {
         member
             .line
             .is_some_and(|line| line.fixed.next_run.is_some())
     }) {
         lines.push("in parentheses: 95% interval for the next run's line".to_string());
     }
-    let without = members().filter(|member| member.line.is_none());
+    let without = members.iter().filter(|member| member.line.is_none());
     let text = format!(
         "no line is within {} of all costs",
         in_percent(100.0 * FARTHEST)
@@ -52,6 +51,7 @@ fn range(c: &Coefficient, text: fn(f64) -> String) -> String {
 
 const MOST_PAIRS: usize = 3;
 
+/// Where strategies overtake each other. Pairs that never do are summed if there are many.
 pub fn crossovers(family: &Family) -> Vec<String> {
     let (crossing, others): (Vec<&Pair>, Vec<&Pair>) = family
         .pairs
@@ -82,24 +82,24 @@ pub fn crossovers(family: &Family) -> Vec<String> {
 fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
     let [from, to] = values(family, c.within);
     let within = format!("{} {from}..{to}", family.parameter);
-    let label = |i: usize| label(family, i);
     match &c.overtaking {
         Overtaking::Crossings(crossings) => crossings
             .iter()
             .map(|crossing| overtaking(family, crossing))
             .collect(),
         Overtaking::AlwaysFaster(i) => {
-            let other = label(if *i == c.a { c.b } else { c.a });
+            let other = if *i == c.a { c.b } else { c.a };
             vec![format!(
-                "{other} does not overtake {} for certain within {within}",
-                label(*i)
+                "{} does not overtake {} for certain within {within}",
+                label(family, other),
+                label(family, *i)
             )]
         }
         Overtaking::Unresolved => {
             vec![format!(
                 "whether {} or {} is faster is not known within {within}",
-                label(c.a),
-                label(c.b)
+                label(family, c.a),
+                label(family, c.b)
             )]
         }
     }

@@ -23,7 +23,7 @@ const FLAT: f64 = 1.25;
 /// More series would cover each other.
 const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-/// Empty where that is too narrow or there is nothing to draw.
+/// Empty if the screen is too narrow or fewer than two values were measured.
 pub fn plot(family: &Family, width: u16) -> Vec<String> {
     let mut figure = lines(family);
     let ticks: Vec<(f64, String)> = figure
@@ -142,6 +142,7 @@ fn x_axis(
     ]
 }
 
+/// The figure for pages and SVG; [`plot`] is the one for terminals.
 pub fn over_parameter(family: &Family) -> Figure {
     let lines = lines(family);
     let shown = lines.series.len().min(SERIES);
@@ -167,6 +168,7 @@ pub fn over_parameter(family: &Family) -> Figure {
     }
 }
 
+/// The data of both figures.
 pub fn lines(family: &Family) -> Lines {
     Lines {
         parameter: Some(family.parameter.clone()),

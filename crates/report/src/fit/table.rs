@@ -10,15 +10,16 @@ use std::collections::BTreeSet;
 /// If each has its own values, the number of cells grows with the square of the columns.
 const MOST_COLUMNS: usize = 50;
 
+/// A row per value, with the strategies beside each other.
 pub fn parameter_table(family: &Family) -> Table {
     let members = &family.members[..family.members.len().min(MOST_COLUMNS)];
     let points = members.iter().flat_map(|member| &member.series.points);
     let values: BTreeSet<u64> = points.map(|point| point.value).collect();
     let values: Vec<u64> = values.into_iter().collect();
     let parameter = &family.parameter;
-    // Bytes, descriptors or requests: what others do at the same time, or displace, divides nothing.
+    // Only bytes, descriptors or requests have a cost per unit: companion threads and displaced caches do not divide a call.
     let is_divisible = ![THREADS, SHARED, COLD].contains(&parameter.as_str());
-    let mut columns = Columns::of(&values).right(parameter, |value| {
+    let mut columns = Columns::new(&values).right(parameter, |value| {
         Cell::number(parameter_value(parameter, *value), *value as f64)
     });
     for member in members {

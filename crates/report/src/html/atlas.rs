@@ -1,13 +1,12 @@
-//! The page about an atlas: a heat map of operations by kernel, what each step is made of, and
-//! release notes.
+//! The page about an atlas: a heat map of operations by kernel, the functions behind each step, and release notes.
 //!
-//! Counts stand in one block of JSON, from which `atlas.js` draws; the notes are in the markup, to
-//! be read without it.
+//! Counts are in one block of JSON, from which `atlas.js` draws; the notes are in the markup, so that they are readable
+//! without scripts.
 
 mod data;
 mod notes;
 
-use super::page::{Own, Page, Part, Section};
+use super::page::{Extras, Page, Part, Section};
 use document::Block;
 use document::write::markup::Markup;
 use model::atlas::{Atlas, AtlasKernel};
@@ -18,6 +17,7 @@ pub const STYLE: &str = include_str!("atlas/atlas.css");
 pub const SCRIPT: &str = include_str!("atlas/atlas.js");
 const MAP: &str = include_str!("atlas/map.html");
 
+/// The page, which needs its script for the heat map alone.
 pub fn atlas_page(atlas: &Atlas) -> Page {
     let releases: BTreeSet<&str> = atlas
         .kernels
@@ -25,20 +25,20 @@ pub fn atlas_page(atlas: &Atlas) -> Page {
         .map(|kernel| kernel.release.as_str())
         .collect();
     Page {
-        title: "What system calls execute in each kernel".to_string(),
+        title: "Instructions of system calls in each kernel".to_string(),
         subtitle: format!(
             "{} and {}: instructions in user and kernel mode of an emulated machine, not time",
             counted(releases.len(), "kernel"),
             counted(operations(atlas), "operation")
         ),
         sections: vec![
-            Section::new("about", "What this is", about(atlas, releases.len())),
-            Section::new("kernels", "Kernels", vec![Part::Own(map())]),
+            Section::new("about", "About", about(atlas, releases.len())),
+            Section::new("kernels", "Kernels", vec![Part::Markup(map())]),
             Section::new("notes", "Release notes", notes::parts(atlas)),
         ],
         made_from: counted(atlas.kernels.len() + atlas.steps.len(), "file"),
         numbers: "Counts are those of most boots.",
-        own: Own {
+        extras: Extras {
             style: STYLE,
             script: SCRIPT,
             data: Some(("atlas-data", data::block(atlas))),
@@ -57,17 +57,19 @@ fn operations(atlas: &Atlas) -> usize {
         .len()
 }
 
+/// The different values of a fact over all kernels, at most four by name.
+fn unique(atlas: &Atlas, fact: fn(&AtlasKernel) -> String) -> String {
+    let all: BTreeSet<String> = atlas
+        .kernels
+        .iter()
+        .map(fact)
+        .filter(|text| !text.is_empty())
+        .collect();
+    some(all, 4)
+}
+
 fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
-    let unique = |of: fn(&AtlasKernel) -> String| {
-        let all: BTreeSet<String> = atlas
-            .kernels
-            .iter()
-            .map(of)
-            .filter(|text| !text.is_empty())
-            .collect();
-        some(all, 4)
-    };
-    // Runs do not know which package a kernel is from.
+    // Result files of 'syscost run' do not record which package a kernel is from.
     let is_packaged = atlas
         .kernels
         .iter()
@@ -82,14 +84,14 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
         ("Operations", operations(atlas).to_string()),
         (
             "Boots of each kernel",
-            unique(|kernel| kernel.boots.to_string()),
+            unique(atlas, |kernel| kernel.boots.to_string()),
         ),
         (
             "Machines",
             some(data::machines(atlas).into_iter().map(data::machine_name), 6),
         ),
-        ("Emulator", unique(|kernel| kernel.emulator.clone())),
-        ("Probe", unique(|kernel| kernel.probe.clone())),
+        ("Emulator", unique(atlas, |kernel| kernel.emulator.clone())),
+        ("Probe", unique(atlas, |kernel| kernel.probe.clone())),
         ("Licence of the data", licence.to_string()),
         ("Made by", made.to_string()),
     ];

@@ -39,8 +39,8 @@ const OF_RUN: [Fact<Portrait>; 8] = [
     ("at", |p| started(p.column.info.started_unix_s)),
     ("took", |p| {
         let detail = p.detail.as_ref()?;
-        let [took, of] = [detail.elapsed_s, detail.budget_s].map(three_figures);
-        Some(format!("{took} s of {of} s"))
+        let [took, budget] = [detail.elapsed_s, detail.budget_s].map(three_figures);
+        Some(format!("{took} s of {budget} s"))
     }),
     ("runs", |p| match p.column.info.runs {
         0 | 1 => None,
@@ -143,13 +143,17 @@ fn measured_by(info: &ColumnInfo) -> String {
 
 type Row = (&'static str, Vec<Option<String>>);
 
-fn rows<'a, T: 'a>(facts: &[Fact<T>], of: impl Iterator<Item = Option<&'a T>> + Clone) -> Vec<Row> {
+fn rows<'a, T: 'a>(
+    facts: &[Fact<T>],
+    subjects: impl Iterator<Item = Option<&'a T>> + Clone,
+) -> Vec<Row> {
     facts
         .iter()
-        .map(|(name, fact)| (*name, of.clone().map(|one| fact(one?)).collect()))
+        .map(|(name, fact)| (*name, subjects.clone().map(|one| fact(one?)).collect()))
         .collect()
 }
 
+/// A row per fact and a column per file. Facts that concern times are left out for counted instructions.
 pub fn of_runs(files: &[Portrait]) -> Table {
     fn is_timed(file: &Portrait) -> bool {
         file.detail
@@ -171,12 +175,13 @@ pub fn of_runs(files: &[Portrait]) -> Table {
         rows(&OF_TIMES, timed),
     ];
     table(
-        "What is known of each machine and run",
+        "Machine and run",
         files.iter().map(Portrait::label).collect(),
         all.concat(),
     )
 }
 
+/// The machine and the conditions of a trace.
 pub fn of_profile(profile: &Profile) -> Table {
     let host = std::iter::once(Some(&profile.host));
     let all = [
@@ -184,12 +189,7 @@ pub fn of_profile(profile: &Profile) -> Table {
         rows(&OF_HOST, host.clone()),
         rows(&OF_TIMES, host),
     ];
-    table(
-        "What is known of the machine and the trace",
-        vec!["value"],
-        all.concat(),
-    )
-    .noted([""; 0])
+    table("Machine and trace", vec!["value"], all.concat()).noted([""; 0])
 }
 
 /// Facts as rows and files as columns.
@@ -197,7 +197,7 @@ fn table(title: &str, labels: Vec<&str>, facts: Vec<Row>) -> Table {
     let (known, unknown): (Vec<Row>, Vec<Row>) = facts
         .into_iter()
         .partition(|(_, values)| values.iter().any(Option::is_some));
-    let mut columns = Columns::of(&known).left("fact", |(name, _)| *name);
+    let mut columns = Columns::new(&known).left("fact", |(name, _)| *name);
     for (i, label) in labels.iter().enumerate() {
         columns = columns.left(label, |(_, values)| {
             values[i].as_deref().unwrap_or("unknown")

@@ -20,12 +20,13 @@ pub const CHANGES: &str = "Red boxes grew, blue ones shrank: pale from 2%, stron
 /// Smaller subtrees of the call tree are summed.
 const SMALL: f64 = 0.001;
 
+/// A page about explanations alone.
 pub fn explained_page(explained: &[Explained]) -> Page {
     let mut kernels: Vec<String> = explained.iter().flat_map(sides).map(place).collect();
     kernels.dedup();
     Page {
         title: format!(
-            "What the kernel executes: {}",
+            "Instructions in the kernel: {}",
             some(explained.iter().map(name), 4)
         ),
         subtitle: some(&kernels, 6),
@@ -36,6 +37,7 @@ pub fn explained_page(explained: &[Explained]) -> Page {
     }
 }
 
+/// The same as a section of another page.
 pub fn section(explained: &[Explained]) -> Section {
     let parts = explained.iter().flat_map(|one| match one {
         Explained::Kernel(kernel) => of_kernel(kernel),

@@ -27,11 +27,11 @@ pub struct Page {
     pub sections: Vec<Section>,
     pub made_from: String,
     pub numbers: &'static str,
-    pub own: Own,
+    pub extras: Extras,
 }
 
 #[derive(Default)]
-pub struct Own {
+pub struct Extras {
     pub style: &'static str,
     pub script: &'static str,
     pub data: Option<(&'static str, String)>,
@@ -52,11 +52,12 @@ pub enum Part {
     Figure(Figure),
     /// Whether it is open at first.
     Folded(String, bool, Vec<Part>),
-    /// What no document has: the heat map of an atlas, and legends.
-    Own(Markup),
+    /// Markup that documents cannot contain: the heat map of an atlas, and legends.
+    Markup(Markup),
 }
 
 impl Part {
+    /// A heading within a section.
     pub fn heading(title: impl Into<String>) -> Part {
         Part::Block(Block::Heading {
             title: title.into(),
@@ -68,12 +69,14 @@ impl Part {
         Part::Block(Block::Table(table))
     }
 
+    /// A single note, in the style of those below tables.
     pub fn note(text: impl Into<String>) -> Part {
         Part::Block(Block::Notes(vec![text.into()]))
     }
 }
 
 impl Section {
+    /// A section whose heading is its name in the navigation.
     pub fn new(id: &'static str, name: &'static str, parts: Vec<Part>) -> Section {
         Section {
             id,
@@ -83,6 +86,7 @@ impl Section {
         }
     }
 
+    /// Gives a section another heading than its name in the navigation.
     pub fn headed(self, heading: impl Into<String>) -> Section {
         Section {
             heading: heading.into(),
@@ -127,10 +131,10 @@ impl Page {
     }
 
     fn head(&self, html: &mut Markup, sections: &[&Section]) {
-        let style = stylesheet() + self.own.style;
+        let style = stylesheet() + self.extras.style;
         let title = cut(&self.title, TITLE);
         html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
-        let policy = policy(&style, self.own.script);
+        let policy = policy(&style, self.extras.script);
         html.raw("<meta http-equiv=\"Content-Security-Policy\"")
             .set("content", &policy)
             .raw(">");
@@ -163,7 +167,7 @@ impl Page {
     }
 
     fn foot(&self, html: &mut Markup) {
-        if let Some((id, data)) = &self.own.data {
+        if let Some((id, data)) = &self.extras.data {
             html.raw("<script type=\"application/json\"")
                 .set("id", id)
                 .raw(">")
@@ -179,8 +183,8 @@ impl Page {
         html.raw("<footer><p>").text(&text);
         html.raw(" This page loads nothing and sends nothing.</p></footer><script>")
             .raw(SCRIPT);
-        if !self.own.script.is_empty() {
-            html.raw("</script><script>").raw(self.own.script);
+        if !self.extras.script.is_empty() {
+            html.raw("</script><script>").raw(self.extras.script);
         }
         html.raw("</script></body></html>\n");
     }
@@ -231,7 +235,7 @@ fn part(html: &mut Markup, part_of: &Part, figures: &mut usize) {
             parts.iter().for_each(|one| part(html, one, figures));
             html.raw("</details>");
         }
-        Part::Own(markup) => _ = html.add(markup),
+        Part::Markup(markup) => _ = html.add(markup),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The page about a profile: where the time of a workload went, in the tables that `show` prints,
-//! with figures; and the page about two, before and after.
+//! The page about a profile: the parts of a workload's time, in the tables that `show` prints, with figures; and the page
+//! about two profiles, before and after.
 
 use super::host;
 use super::kernel::CHANGES;
@@ -23,6 +23,7 @@ use std::collections::HashMap;
 const MOST_ROWS: usize = 100;
 const WEIGHTS: [Weight; 3] = [Weight::Calls, Weight::OnCpu, Weight::Blocked];
 
+/// The page about one profile.
 pub fn profile_page(profile: &Profile) -> Page {
     let latencies = latencies(profile);
     let mut title = notes::title(profile);
@@ -44,11 +45,12 @@ pub fn profile_page(profile: &Profile) -> Page {
             Section::new("host", "Machine", machine).headed("The machine"),
         ],
         made_from: "a profile".to_string(),
-        numbers: "Times of calls are between entry and return, without what the tracer is known to add.",
+        numbers: "Times of calls are between entry and return, without the known overhead of the tracer.",
         ..Page::default()
     }
 }
 
+/// The page about two profiles: times of both, then the comparison and the difference of their stacks.
 pub fn profiles_page(profiles: [&Profile; 2], comparison: &ProfileComparison) -> Page {
     let labels: Vec<&str> = comparison
         .columns
@@ -90,7 +92,7 @@ fn machine_line(profile: &Profile) -> String {
 }
 
 fn time(profile: &Profile) -> Vec<Part> {
-    let unknown = "It is not known what the wall time was spent on: several threads ran, and the tracer did not record when each was on a CPU.";
+    let unknown = "The wall time cannot be divided: several threads ran, and the tracer did not record when each was on a CPU.";
     let attribution = attribute(profile, None, &[]);
     let threads = attribution.threads.as_ref();
     let title = notes::title(profile);
@@ -100,7 +102,7 @@ fn time(profile: &Profile) -> Vec<Part> {
     if by_wall {
         parts.push(time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure));
     }
-    parts.push(Part::heading("What could be saved"));
+    parts.push(Part::heading("Possible savings"));
     parts.extend(all_lines(profile, &attribution).into_iter().map(Part::Lead));
     parts.push(Part::Block(Block::Notes(notes::accounting(profile))));
     parts
@@ -304,8 +306,8 @@ fn stacks(profile: &Profile) -> Vec<Part> {
 }
 
 /// One figure for each weight that there is, with a note below.
-fn flames(of: impl Fn(&Weight) -> Option<Figure>, note: &str) -> Vec<Part> {
-    let mut parts: Vec<Part> = WEIGHTS.iter().filter_map(of).map(Part::Figure).collect();
+fn flames(flame: impl Fn(&Weight) -> Option<Figure>, note: &str) -> Vec<Part> {
+    let mut parts: Vec<Part> = WEIGHTS.iter().filter_map(flame).map(Part::Figure).collect();
     if !parts.is_empty() {
         parts.push(Part::note(note));
     }

@@ -18,6 +18,7 @@ use indexmap::IndexMap;
 use itertools::Itertools;
 use model::prose::{counted, few, some};
 
+/// The page about one or several result files.
 pub fn runs_page(page: &RunsPage) -> Page {
     let machine = if page.files.len() == 1 {
         "The machine"
@@ -61,9 +62,9 @@ fn title(page: &RunsPage) -> String {
         page.files.len(),
     ) {
         (Some(study), _) => study.title.clone(),
-        (None, 1) if places.len() > 1 => format!("What system calls cost in {}", some(places, 4)),
-        (None, 1) => "What system calls cost".to_string(),
-        (None, count) => format!("What system calls cost: {count} runs side by side"),
+        (None, 1) if places.len() > 1 => format!("Cost of system calls in {}", some(places, 4)),
+        (None, 1) => "Cost of system calls".to_string(),
+        (None, count) => format!("Cost of system calls: {count} runs side by side"),
     }
 }
 
@@ -134,6 +135,7 @@ impl RunsPage<'_> {
             .get(self.comparison.map_or(0, |comparison| comparison.baseline))
     }
 
+    /// The detail of the baseline file; `None` if that file is too far down the list to have any.
     pub fn detail(&self) -> Option<&Detail> {
         self.main()?.detail.as_ref()
     }

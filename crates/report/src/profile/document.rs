@@ -10,18 +10,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What `syscost trace` and `syscost show PROFILE` print: the sums over a profile, which itself counts by process, call and class. A time is
-/// null where it is not known.
+/// The output of `syscost trace` and `syscost show PROFILE`: sums over a profile, which itself counts by process, call and class.
+/// Unknown times are null.
 #[derive(Serialize, JsonSchema)]
 pub struct ProfileDocument<'a> {
-    /// What wrote the profile.
+    /// The program that wrote the profile.
     tool: Option<&'a Tool>,
     host: &'a Host,
     /// When tracing began, in seconds since 1970-01-01 UTC.
     started_unix_s: u64,
-    /// The command with its arguments; empty if something that was already running was followed.
+    /// The command with its arguments; empty if the target was already running.
     command: &'a [String],
-    /// What was followed instead of a command.
+    /// The target, if it is not a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<&'a str>,
     tracer: &'a TracerFacts,
@@ -32,13 +32,13 @@ pub struct ProfileDocument<'a> {
     /// How the command ended; null if that is not known.
     ending: Option<Ending>,
     usage: &'a Usage,
-    /// Who started whom, by names, if the tracer knows.
+    /// The tree of processes by name, if the tracer recorded it.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tree: &'a [ProcessPath],
     /// The sections that the program marked.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     sections: &'a [Section],
-    /// What the profile says of itself.
+    /// Warnings in the profile.
     warnings: &'a [String],
     /// The sum over all calls.
     total: Sum,
@@ -105,6 +105,7 @@ impl JsonDocument for ProfileDocument<'_> {
 }
 
 impl<'a> ProfileDocument<'a> {
+    /// Computes all sums. A profile is large, so its own data is borrowed.
     pub fn new(profile: &'a Profile) -> ProfileDocument<'a> {
         let sums = |by| {
             profile

@@ -18,7 +18,7 @@ pub struct Latency {
     pub call: String,
     #[serde(skip)]
     pub calls: u64,
-    /// Median of the elapsed time per call. Each percentile is null where fewer than ten calls took longer.
+    /// Median of the elapsed time per call. A percentile is null if fewer than ten calls took longer.
     pub p50_ns: Option<f64>,
     /// 90% of the calls took at most this.
     pub p90_ns: Option<f64>,
@@ -37,18 +37,19 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Without what the tracer adds; `None` if it is not known.
+    /// The percentiles of `call`, without the tracer's overhead; `None` if they were not recorded.
     pub fn new(profile: &Profile, call: &str) -> Option<Latency> {
         let offset_ns = profile.tracer.within_call_ns();
         let times = profile.latencies.get(call)?.clone();
-        let at = |share| percentile(&times, share).map(|ns| net(ns, offset_ns));
+        let [p50_ns, p90_ns, p99_ns, p99_9_ns] = [0.5, 0.9, 0.99, 0.999]
+            .map(|share| percentile(&times, share).map(|ns| net(ns, offset_ns)));
         Some(Latency {
             call: call.to_string(),
             calls: times.total_count(),
-            p50_ns: at(0.5),
-            p90_ns: at(0.9),
-            p99_ns: at(0.99),
-            p99_9_ns: at(0.999),
+            p50_ns,
+            p90_ns,
+            p99_ns,
+            p99_9_ns,
             max_ns: times.longest_ns().map(|ns| net(ns, offset_ns)),
             resolution: Some(1.0 / f64::from(times.per_octave())),
             times,
@@ -64,11 +65,12 @@ impl Latency {
     }
 }
 
-/// Without what the tracer adds, in whole nanoseconds.
+/// Subtracts the tracer's overhead, in whole nanoseconds.
 fn net(ns: f64, offset_ns: f64) -> f64 {
     (ns - offset_ns).max(0.0).round()
 }
 
+/// The calls with durations, those with most time first.
 pub fn latencies(profile: &Profile) -> Vec<Latency> {
     profile
         .totals(By::Call)
@@ -81,8 +83,9 @@ pub fn profile_latency_document(profile: &Profile) -> Document {
     latency_table(profile, &latencies(profile)).into()
 }
 
+/// Percentiles by call, or a note on why there are none.
 pub fn latency_table(profile: &Profile, latencies: &[Latency]) -> Table {
-    let mut columns = Columns::of(latencies)
+    let mut columns = Columns::new(latencies)
         .same("call", |latency| &latency.call)
         .counts("calls", "calls", |latency| latency.calls);
     for (title, field, ns, expendable) in PERCENTILES {
@@ -108,7 +111,7 @@ const PERCENTILES: [Percentile; 5] = [
     ("max", "max_us", |latency| latency.max_ns, 0),
 ];
 
-/// A dash where there are too few calls.
+/// A percentile, or a dash if there are too few calls.
 fn micros(ns: Option<f64>) -> Cell {
     ns.map_or_else(Cell::dash, |ns| {
         Cell::number(significant(ns / 1e3), ns / 1e3)
@@ -142,7 +145,7 @@ fn offset(profile: &Profile) -> Option<String> {
             ))
         }
         (None, Some(_)) => Some(format!(
-            "as measured: the tracer's part of a call is not known, because the machine was busy ({low} .. {high} ns)"
+            "as measured: the tracer's overhead per call is not known, because the machine was busy ({low} .. {high} ns)"
         )),
         _ => None,
     }
@@ -171,6 +174,7 @@ const MOST: usize = 12;
 const BINS: usize = 160;
 const SMALL_BINS: usize = 32;
 
+/// Histograms of the calls on one axis; `None` without durations.
 pub fn latency_histograms(profile: &Profile) -> Option<Figure> {
     histograms(&latencies(profile))
 }
@@ -194,12 +198,13 @@ pub fn histograms(latencies: &[Latency]) -> Option<Figure> {
         rows.len()
     );
     (!rows.is_empty()).then_some(Figure {
-        title: "How long single calls took".to_string(),
+        title: "Duration of single calls".to_string(),
         description,
         chart: Chart::Latencies(rows),
     })
 }
 
+/// A histogram for a table cell, on an axis of its own.
 pub fn small(latency: &Latency) -> Distribution {
     let axis = LogAxis::holding(latency.counts().map(|(ns, _)| ns))
         .spanning(4.0)

@@ -5,6 +5,7 @@ use itertools::Itertools;
 use model::prose::{more, some};
 use model::{By, CallCount, Ending, Profile};
 
+/// The command, the name of the log, or the target.
 pub fn title(profile: &Profile) -> String {
     match (&profile.source, profile.command.is_empty()) {
         (_, false) => profile.command.join(" "),
@@ -13,7 +14,7 @@ pub fn title(profile: &Profile) -> String {
     }
 }
 
-/// `None` where an empty table says it.
+/// The note for an empty table; `None` if the table is clear without one.
 pub fn none(by: By) -> Option<String> {
     let what = match by {
         By::Call | By::Class | By::Process | By::Cgroup | By::Section => return None,
@@ -27,14 +28,16 @@ pub fn none(by: By) -> Option<String> {
     ))
 }
 
+/// A note on calls that did not fit into the table of paths and descriptors.
 pub fn dropped(profile: &Profile) -> Option<String> {
     let calls = profile.objects_dropped.filter(|calls| *calls > 0)?;
     Some(format!(
-        "{} used objects that there was no room to count.",
+        "{} are not attributed to objects, because the table was full.",
         counted(calls, "more call")
     ))
 }
 
+/// Notes on the columns and rows of a table `by` something.
 pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
     if profile.samples().is_some() {
         let note = "% CPU: the share of samples that found a CPU there; ±: its 95% interval. Time off the CPU is not sampled.";
@@ -56,6 +59,7 @@ pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
     notes
 }
 
+/// Notes on the profile as a whole, with warnings last.
 pub fn notes(profile: &Profile) -> Vec<String> {
     let mut notes = accounting(profile);
     notes.extend(ranges(profile));
@@ -100,6 +104,7 @@ fn ranges(profile: &Profile) -> Option<String> {
     ))
 }
 
+/// Only the warnings, for formats without notes.
 pub fn cautions(profile: &Profile) -> Vec<String> {
     [
         incomplete(profile).into_iter().collect(),
@@ -109,6 +114,7 @@ pub fn cautions(profile: &Profile) -> Vec<String> {
     .concat()
 }
 
+/// The kernel's accounting of the whole command, and the tracer with its overhead.
 pub fn accounting(profile: &Profile) -> Vec<String> {
     let source = profile
         .source
@@ -194,7 +200,9 @@ fn times(profile: &Profile) -> Option<String> {
         ("user", usage.user_ns),
         ("system", usage.system_ns),
     ];
-    let unit = TimeUnit::of(parts.iter().filter_map(|(_, ns)| *ns).max().unwrap_or(0) as f64 / 1e9);
+    let unit = TimeUnit::for_seconds(
+        parts.iter().filter_map(|(_, ns)| *ns).max().unwrap_or(0) as f64 / 1e9,
+    );
     let known = parts
         .iter()
         .filter_map(|(name, ns)| Some(format!("{name} {}", unit.with_name((*ns)? as f64 / 1e9))));
@@ -231,6 +239,7 @@ fn ended(profile: &Profile) -> Option<String> {
     }
 }
 
+/// `Tracer: bpf (...); it added about 0.007 s`; `None` for logs, which name no tracer.
 pub fn tracer(profile: &Profile) -> Option<String> {
     let facts = &profile.tracer;
     let detail = if facts.detail.is_empty() {
@@ -244,7 +253,7 @@ pub fn tracer(profile: &Profile) -> Option<String> {
         .unwrap_or_default();
     let within = match facts.kind.as_str() {
         "ptrace" if !facts.priced_by.is_empty() => {
-            " Wall time includes its stops. CPU time does not: calls take what such calls cost here after the run."
+            " Wall time includes its stops. CPU time does not: the time of calls is estimated from their cost here after the run."
         }
         "ptrace" | "seccomp" => " Wall and system time include its stops.",
         _ => "",
@@ -314,6 +323,7 @@ fn incomplete(profile: &Profile) -> Option<String> {
     }
 }
 
+/// A warning if the tracer lost events.
 pub fn lost_events(lost: u64) -> Option<String> {
     if lost == 0 {
         return None;

@@ -6,6 +6,7 @@ use crate::{Columns, Records, Table};
 use itertools::Itertools;
 use model::{CallCount, Profile, Section};
 
+/// Rates per iteration for people, counts over all iterations for programs.
 pub fn sections_table(profile: &Profile) -> Table {
     let sections: Vec<&Section> = profile.sections.iter().collect();
     let none = [CallCount::default()];
@@ -31,22 +32,19 @@ pub fn sections_table(profile: &Profile) -> Table {
 }
 
 fn rates(sections: &[&Section]) -> Table {
-    let each = |of: fn(&Section) -> Option<u64>| {
-        move |section: &&Section| of(section).map(|count| rate(section, count))
-    };
-    Columns::of(sections)
+    Columns::new(sections)
         .left("section", |section| &section.name)
         .wrapping()
         .right("iterations", |section| section.iterations)
-        .right("calls", each(|section| Some(all(section).calls)))
-        .right("errors", each(|section| Some(all(section).failures())))
-        .right("processes", each(|section| Some(section.processes)))
-        .right("programs", each(|section| Some(section.programs)))
+        .right("calls", |section| rate(section, all(section).calls))
+        .right("errors", |section| rate(section, all(section).failures()))
+        .right("processes", |section| rate(section, section.processes))
+        .right("programs", |section| rate(section, section.programs))
         .expendable(2)
-        .right(
-            "page faults",
-            each(|section| Some(section.minor_faults? + section.major_faults?)),
-        )
+        .right("page faults", |section| {
+            let faults = section.minor_faults? + section.major_faults?;
+            Some(rate(section, faults))
+        })
         .expendable(1)
         .left("calls by name", |section| by_call(section))
         .wrapping()
@@ -83,9 +81,9 @@ fn rate(section: &Section, count: u64) -> String {
     }
 }
 
-/// Of each section, call and class, over all iterations; one line for a section without calls.
+/// One line per section, call and class, with counts over all iterations; sections without calls have one line.
 fn records(lines: &[(&Section, &CallCount)]) -> Records {
-    Columns::of(lines)
+    Columns::new(lines)
         .field("section", |(section, _)| &section.name)
         .field("iterations", |(section, _)| section.iterations)
         .field("processes", |(section, _)| section.processes)

@@ -8,6 +8,7 @@ use model::{Profile, SlowCall};
 
 const MOST_FRAMES: usize = 4;
 
+/// The recorded calls, the slowest first; a note if the tracer recorded none.
 pub fn slowest_table(profile: &Profile) -> Table {
     fn ms(ns: u64) -> f64 {
         ns as f64 / 1e6
@@ -15,7 +16,7 @@ pub fn slowest_table(profile: &Profile) -> Table {
 
     let mut calls: Vec<&SlowCall> = profile.slowest.iter().collect();
     calls.sort_by_key(|call| std::cmp::Reverse(call.elapsed_ns));
-    let columns = Columns::of(&calls)
+    let columns = Columns::new(&calls)
         .same("call", |call| &call.call)
         .same("class", |call| class(&call.class))
         .left("process", |call| process(call))

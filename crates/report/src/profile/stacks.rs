@@ -9,7 +9,7 @@ use document::{Block, Document};
 use itertools::Itertools;
 use model::{Profile, StackCount};
 
-/// What a stack weighs.
+/// The quantity that stacks are weighted by.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
 pub enum Weight {
     /// Its calls.
@@ -78,7 +78,7 @@ fn stack_table(profile: &Profile) -> Table {
         format!("{s:.4}")
     }
 
-    let columns = Columns::of(&profile.stacks)
+    let columns = Columns::new(&profile.stacks)
         .same("process", |stack| &stack.process)
         .left("stack", |stack| stack.frames.join(" > "))
         .wrapping()
@@ -96,6 +96,7 @@ fn stack_table(profile: &Profile) -> Table {
         .noted(profile.stacks.is_empty().then_some(NONE))
 }
 
+/// The frames from the process to the call, outermost first.
 pub fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {
     let frames = stack
         .frames
@@ -107,6 +108,7 @@ pub fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {
         .chain(std::iter::once((FrameKind::Call, stack.call.as_str())))
 }
 
+/// `None` without stacks of this weight.
 pub fn flame_figure(profile: &Profile, weight: &Weight) -> Option<Figure> {
     let mut tree = Tree::default();
     grow(&mut tree, profile, weight, 0);

@@ -75,7 +75,7 @@ fn columns<'r>(profile: &Profile, by: By, totals: &'r [Total]) -> TotalColumns<'
 }
 
 fn names(by: By, totals: &[Total]) -> TotalColumns<'_> {
-    let mut columns = Columns::of(totals);
+    let mut columns = Columns::new(totals);
     if let Some(title) = group(by) {
         columns = columns.same(title, |t| &t.group);
         if matches!(by, By::Path | By::Descriptor | By::Cgroup) {
@@ -127,25 +127,24 @@ fn shares(columns: TotalColumns<'_>, all: u64) -> TotalColumns<'_> {
         t.count.samples.unwrap_or(0)
     }
 
+    fn percent_cell(percent: f64) -> Cell {
+        Cell::number(format!("{percent:.1}"), percent)
+    }
+
     let share = |t: &Total| 100.0 * sampled(t) as f64 / all.max(1) as f64;
-    let interval = |t: &Total| share_interval(sampled(t), all);
-    let half = |t: &Total| {
-        let [low, high] = interval(t);
-        if sampled(t) == all {
-            0.0
-        } else {
-            50.0 * (high - low)
-        }
-    };
-    let percent = |percent: f64| Cell::number(format!("{percent:.1}"), percent);
     columns
         .counts("samples", "samples", sampled)
         .expendable(3)
-        .right("% CPU", |t| percent(share(t)))
+        .right("% CPU", |t| percent_cell(share(t)))
         .field("cpu_percent", share)
-        .right("±", |t| percent(half(t)))
+        .right("±", |t| {
+            let [low, high] = share_interval(sampled(t), all);
+            let is_all = sampled(t) == all;
+            percent_cell(if is_all { 0.0 } else { 50.0 * (high - low) })
+        })
         .ends(["cpu_percent_low", "cpu_percent_high"], |t| {
-            Some(interval(t).map(|end| 100.0 * end).into())
+            let ends = share_interval(sampled(t), all);
+            Some(ends.map(|end| 100.0 * end).into())
         })
 }
 
@@ -155,7 +154,7 @@ fn states<'r>(columns: TotalColumns<'r>, all: &CallCount, shown: bool) -> TotalC
         .flatten()
         .max()
         .unwrap_or(0);
-    let unit = TimeUnit::of(largest as f64 / 1e9);
+    let unit = TimeUnit::for_seconds(largest as f64 / 1e9);
     let time = |count: &CallCount, ns| {
         Cell::known_unless(count.is_untimed(), in_seconds(ns), |seconds| {
             unit.text(seconds)
@@ -205,10 +204,12 @@ fn failures(count: u64) -> Cell {
     Cell::number(text, count as f64)
 }
 
+/// Nanoseconds as microseconds, with three digits.
 pub fn micros(ns: Option<f64>) -> Cell {
     Cell::known(ns.map(|ns| ns / 1e3), significant)
 }
 
+/// Above 100 if several threads were in calls at once.
 pub fn percent_of_wall(elapsed_ns: Option<u64>, wall_ns: Option<u64>) -> Option<f64> {
     Some(100.0 * elapsed_ns? as f64 / wall_ns.filter(|wall| *wall > 0)? as f64)
 }

@@ -1,4 +1,4 @@
-//! Several profiles as one table: which calls they make most, how many of them make each, and how often.
+//! Several profiles as one table: their most frequent calls, and how many of the profiles have each.
 
 use crate::numbers::counted;
 use crate::{Columns, Table};
@@ -12,9 +12,9 @@ struct Row {
     calls: u64,
     /// In the order of the profiles.
     each: Vec<u64>,
-    /// Of all calls.
+    /// Share of all calls.
     percent: f64,
-    /// With those of the rows above.
+    /// Share of all calls, added up from the first row.
     percent_so_far: f64,
 }
 
@@ -27,13 +27,13 @@ impl Row {
 /// The most frequent call first. Each profile has the name of its file.
 pub fn together_table(profiles: &[(String, Profile)]) -> Table {
     let rows = rows(profiles);
-    let percent = |value: f64| format!("{value:.1}");
+
     let names = profiles.iter().map(|(name, _)| name);
-    let mut columns = Columns::of(&rows)
+    let mut columns = Columns::new(&rows)
         .same("call", |row| &row.call)
         .counts("calls", "calls", |row| row.calls)
-        .numbers("%", "percent", percent, |row| Some(row.percent))
-        .numbers("sum %", "percent_so_far", percent, |row| {
+        .numbers("%", "percent", tenths, |row| Some(row.percent))
+        .numbers("sum %", "percent_so_far", tenths, |row| {
             Some(row.percent_so_far)
         })
         .right("profiles", |row| {
@@ -54,6 +54,10 @@ pub fn together_table(profiles: &[(String, Profile)]) -> Table {
         incomplete.map(|(name, _)| format!("{name} was cut short: its counts are lower bounds."));
     let title = format!("{} of {} profiles", counted(all, "call"), profiles.len());
     columns.table().titled(title).noted(cautions)
+}
+
+fn tenths(percent: f64) -> String {
+    format!("{percent:.1}")
 }
 
 fn rows(profiles: &[(String, Profile)]) -> Vec<Row> {

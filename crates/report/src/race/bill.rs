@@ -48,13 +48,14 @@ fn most(bill: &Bill) -> String {
     }
 }
 
+/// The meaning of additional times by unit costs; `None` if none were measured.
 pub fn note(race: &RaceFound) -> Option<String> {
     let first = race
         .versus
         .iter()
         .find(|versus| versus.by_calls.is_some())?;
     Some(format!(
-        "Calls add their number times what each takes more than in {}, measured after the race; without starting processes, page faults \
+        "Additional time of calls: their number x the difference of their cost from {}, measured after the race; without starting processes, page faults \
          and waiting.",
         race.results[first.base].name()
     ))

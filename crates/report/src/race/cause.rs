@@ -24,7 +24,7 @@ pub fn sentence(versus: &Versus) -> String {
     let Some([difference, low, high]) = versus.explained() else {
         return String::new();
     };
-    let unit = TimeUnit::of(difference.abs());
+    let unit = TimeUnit::for_seconds(difference.abs());
     let [least, most] = if low.abs() < high.abs() {
         [low, high]
     } else {
@@ -77,7 +77,7 @@ fn size(cause: &Cause, difference: f64, text: impl Fn(f64) -> String) -> String 
 fn scaled(versus: &Versus, cause: &Cause, difference: f64) -> String {
     let traced = traced(versus, cause).unwrap_or_default().abs();
     if cause.seconds.abs().min(difference.abs()) < (1.0 - APART) * traced {
-        let text = TimeUnit::of(traced).with_name(traced);
+        let text = TimeUnit::for_seconds(traced).with_name(traced);
         format!(" Traced: {text}, summed over parallel threads.")
     } else {
         String::new()
@@ -124,10 +124,10 @@ fn describe(versus: &Versus, cause: &Cause) -> String {
             )
         }
         CauseOf::UserOrKernel => {
-            "on a CPU outside of timed calls (too short to tell user mode from the kernel)"
+            "on a CPU outside of timed calls (too short to separate user mode from the kernel)"
                 .to_string()
         }
-        CauseOf::Waiting => "waiting outside of system calls, as for a CPU".to_string(),
+        CauseOf::Waiting => "waiting outside of system calls, for example for a CPU".to_string(),
         CauseOf::OutsideCalls => {
             let total = versus.calls.as_ref().and_then(|calls| calls.total.as_ref());
             let calls = total.map_or(0, |total| total.counts[1].calls.median);
@@ -225,20 +225,16 @@ pub fn changed(race: &RaceFound, versus: &Versus) -> Option<Table> {
         .take(MOST_ROWS)
         .chain(&calls.total)
         .collect();
-    let count = |side: usize| move |row: &&ProfileRow| span(row, side, |counts| Some(counts.calls));
-    let time = |side: usize, number: fn(&Counts) -> Option<f64>, digits: fn(f64) -> String| {
-        move |row: &&ProfileRow| Cell::known(number(&row.counts[side]), digits)
-    };
-    let columns = Columns::of(&rows)
+    let columns = Columns::new(&rows)
         .left("call", |row| &row.call)
-        .right("calls before", count(0))
-        .right("calls after", count(1))
+        .right("calls before", |row| calls_cell(row, 0))
+        .right("calls after", |row| calls_cell(row, 1))
         .right("change", |row| change(row, 1, 0))
-        .right("ms before", time(0, ms, thousandths))
-        .right("ms after", time(1, ms, thousandths))
-        .right("us a call before", time(0, each_us, three_figures))
+        .right("ms before", |row| ms_cell(row, 0))
+        .right("ms after", |row| ms_cell(row, 1))
+        .right("us a call before", |row| each_us_cell(row, 0))
         .expendable(1)
-        .right("us a call after", time(1, each_us, three_figures))
+        .right("us a call after", |row| each_us_cell(row, 1))
         .left("what", |row| what(row))
         .wrapping()
         .expendable(2);
@@ -272,6 +268,14 @@ pub fn changed(race: &RaceFound, versus: &Versus) -> Option<Table> {
     Some(table.noted(notes))
 }
 
-fn thousandths(ms: f64) -> String {
-    format!("{ms:.3}")
+fn calls_cell(row: &ProfileRow, side: usize) -> Cell {
+    span(row, side, |counts| Some(counts.calls))
+}
+
+fn ms_cell(row: &ProfileRow, side: usize) -> Cell {
+    Cell::known(ms(&row.counts[side]), |ms| format!("{ms:.3}"))
+}
+
+fn each_us_cell(row: &ProfileRow, side: usize) -> Cell {
+    Cell::known(each_us(&row.counts[side]), three_figures)
 }

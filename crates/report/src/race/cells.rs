@@ -1,5 +1,4 @@
-//! Rows and cells of the table of commands or environments, and what to know of the start-up of
-//! environments.
+//! Rows and cells of the table of commands or environments, and notes on the start-up of environments.
 
 use crate::Cell;
 use crate::comparison::row;
@@ -16,44 +15,47 @@ pub const MOST_NAMED: usize = 2;
 /// Starting a command takes a little more memory than a process that does nothing.
 const STARTING: f64 = 1.05;
 
+/// The command, cut to the length of a sentence.
 pub fn label(race: &RaceFound, index: usize) -> String {
     cut(race.results[index].name(), COMMAND)
 }
 
-/// The control has its base's.
+/// The control has the name of the baseline, with `(again)`.
 pub fn row_name(result: &RaceResult) -> String {
     let again = if result.control { " (again)" } else { "" };
     format!("{}{again}", result.name())
 }
 
-/// The base once more, beside what is compared with it.
+/// The second run of the baseline that `versus` is compared with.
 pub fn control_of<'a>(race: &'a RaceFound, versus: &Versus) -> Option<&'a Versus> {
     race.versus
         .iter()
-        .find(|own| own.base == versus.base && race.results[own.head].control)
+        .find(|control| control.base == versus.base && race.results[control.head].control)
 }
 
-/// Of those that are compared, not of controls.
+/// Comparisons without the controls.
 pub fn compared(race: &RaceFound) -> impl Iterator<Item = &Versus> {
     let versus = race.versus.iter();
     versus.filter(|versus| !race.results[versus.head].control)
 }
 
-/// A command, and what it is compared by.
+/// A row: a command, and its comparison with the baseline.
 pub struct Line<'a> {
-    pub own: &'a RaceResult,
+    pub result: &'a RaceResult,
     pub versus: Option<&'a Versus>,
 }
 
 impl Line<'_> {
+    /// The row's role, as CSV has it.
     pub fn role(&self) -> &'static str {
         match self.versus {
             None => "baseline",
-            Some(_) if self.own.control => "control",
+            Some(_) if self.result.control => "control",
             Some(_) => "compared",
         }
     }
 
+    /// The ratio of wall times; `None` for the baseline, or with too few rounds.
     pub fn wall(&self) -> Option<&Ratio> {
         self.versus?.wall.as_ref()
     }
@@ -61,22 +63,23 @@ impl Line<'_> {
 
 /// Controls stand below what they repeat.
 pub fn lines(race: &RaceFound) -> Vec<Line<'_>> {
-    let versus = |index: usize| race.versus.iter().find(|versus| versus.head == index);
-    let place = |index: usize| match versus(index) {
-        Some(own) if race.results[index].control => (own.base, 1),
-        _ => (index, 0),
-    };
-    let mut order: Vec<usize> = (0..race.results.len()).collect();
-    order.sort_by_key(|index| place(*index));
-    order
-        .into_iter()
-        .map(|index| Line {
-            own: &race.results[index],
-            versus: versus(index),
+    let mut lines: Vec<(usize, Line)> = race
+        .results
+        .iter()
+        .enumerate()
+        .map(|(index, result)| {
+            let versus = race.versus.iter().find(|versus| versus.head == index);
+            (index, Line { result, versus })
         })
-        .collect()
+        .collect();
+    lines.sort_by_key(|(index, line)| match line.versus {
+        Some(versus) if line.result.control => (versus.base, 1),
+        _ => (*index, 0),
+    });
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
+/// Half of the interval in percent of the middle.
 pub fn half_width(interval: Option<[f64; 3]>) -> Cell {
     let Some([middle, low, high]) = interval.filter(|interval| interval[0] > 0.0) else {
         return Cell::default();
@@ -85,7 +88,7 @@ pub fn half_width(interval: Option<[f64; 3]>) -> Cell {
     Cell::number(format!("{}%", percent(share)), share)
 }
 
-/// The median of the peaks; `<` where no less could be seen.
+/// The median of the peaks; with `<` if it is as small as that of an empty program.
 pub fn memory(least_byte: u64, result: &RaceResult) -> Cell {
     if result.memory_usage_byte.is_empty() {
         return Cell::default();
@@ -106,20 +109,21 @@ pub fn memory(least_byte: u64, result: &RaceResult) -> Cell {
     )
 }
 
+/// The ratio, its interval and the verdict; a control has no verdict.
 pub fn verdict(line: &Line) -> Option<Cell> {
     let wall = line.wall()?;
     if wall.ratio > MOST_RATIO {
         return Some(format!("> {MOST_RATIO} {}", word(wall, "verdict")).into());
     }
     let verdict = Verdict::Ratio(*wall);
-    if !line.own.control {
+    if !line.result.control {
         return Some(row::verdict(&verdict));
     }
     let [ratio, interval] = [row::ratio(&verdict), row::interval(&verdict)].map(|cell| cell.text);
     Some(format!("{ratio} ({interval}) control").into())
 }
 
-/// Factors beyond tell no more than the difference does.
+/// Larger ratios are shown as `> 100`.
 pub const MOST_RATIO: f64 = 100.0;
 
 pub const WHAT: &str = "start-up: the extra time of an empty program there; first: the first execution there, before the rounds; \
@@ -131,11 +135,12 @@ fn inside(result: &RaceResult) -> Option<&InsideResult> {
     result.inside.as_ref()
 }
 
+/// Wall time without the start-up of the environment, in seconds.
 pub fn net(result: &RaceResult) -> Option<f64> {
     Some(inside(result)?.net?[0])
 }
 
-/// None natively, by definition.
+/// The additional time of an empty program, in seconds. Native has none, by definition.
 pub fn start_up(result: &RaceResult) -> Option<f64> {
     Some(inside(result)?.start_up?[0]).filter(|seconds| *seconds != 0.0 && !result.control)
 }
@@ -151,16 +156,18 @@ pub fn start_up_cell(result: &RaceResult, unit: TimeUnit) -> Option<Cell> {
     ))
 }
 
+/// Why two commands have no ratio.
 pub fn no_ratio(race: &RaceFound, versus: &Versus) -> String {
     if net(&race.results[versus.head]).is_none() {
         return "No comparison.".to_string();
     }
     format!(
-        "{}: not known: the command takes less time than the start-up scatters by.",
+        "{}: not known: the scatter of the start-up is larger than the command's time.",
         label(race, versus.head)
     )
 }
 
+/// Limits of the figures of environments.
 pub fn cautions(race: &RaceFound) -> Vec<String> {
     let mut cautions = Vec::new();
     if let Some(names) = named(race, hides_under_start_up) {
@@ -172,7 +179,7 @@ pub fn cautions(race: &RaceFound) -> Vec<String> {
         inside(result).is_some() && result.cpu_times.is_empty()
     }) {
         cautions.push(format!(
-            "CPU time and memory are not known where other processes do the work: {names}."
+            "CPU time and memory are not known if other processes do the work: {names}."
         ));
     }
     if race.fresh_copies {

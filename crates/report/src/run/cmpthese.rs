@@ -30,16 +30,17 @@ pub enum ViewKind {
     Cmpthese,
     /// Hardware and software events per iteration (run counts them for this view).
     Counters,
-    /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies); of a profile, those of
+    /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies); for a profile, those of
     /// its calls.
     Latency,
-    /// Of a profile: the slowest calls, one by one.
+    /// For a profile: the slowest calls, one by one.
     Slowest,
-    /// Of a profile: who makes the calls, as folded lines for flame graphs.
+    /// For a profile: the callers, as folded stacks for flame graphs.
     Stacks,
 }
 
 impl ViewKind {
+    /// Whether only profiles have this view.
     pub fn is_of_profiles(self) -> bool {
         matches!(self, ViewKind::Slowest | ViewKind::Stacks)
     }

@@ -36,6 +36,7 @@ pub struct Line<'a> {
     pub entries: Cell,
 }
 
+/// The rows in the given order, then the rows that a study derives.
 pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
     rows.iter()
         .map(|row| Line::of_record(row, summary))
@@ -43,16 +44,18 @@ pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
         .collect()
 }
 
+/// Fields for a value and the ends of its interval, for programs only.
 pub fn ranged<'r, R>(
     columns: Columns<'r, R>,
     [middle, low, high]: [&'static str; 3],
-    of: impl Fn(&'r R) -> Option<Ranged>,
+    range: impl Fn(&'r R) -> Option<Ranged>,
 ) -> Columns<'r, R> {
     columns
-        .field(middle, |row| Some(of(row)?.value))
-        .ends([low, high], |row| of(row)?.low_high)
+        .field(middle, |row| Some(range(row)?.value))
+        .ends([low, high], |row| range(row)?.low_high)
 }
 
+/// The fields that identify a case, the same in all CSV tables of runs.
 pub fn case_fields<'r, R>(
     columns: Columns<'r, R>,
     case: impl Fn(&'r R) -> &'r Case,
@@ -64,6 +67,7 @@ pub fn case_fields<'r, R>(
         .field("params", |row| params(&case(row).params))
 }
 
+/// The environments in the order of their first rows.
 pub fn environments(summary: &Summary) -> IndexSet<&str> {
     summary
         .rows
@@ -86,7 +90,7 @@ pub fn columns<'r>(summary: &Summary, lines: &'r [Line]) -> LineColumns<'r> {
 type LineColumns<'r> = Columns<'r, Line<'r>>;
 
 fn identity<'r>(summary: &Summary, lines: &'r [Line]) -> LineColumns<'r> {
-    Columns::of(lines)
+    Columns::new(lines)
         .field("kind", |line| &line.kind)
         .left("operation", |line| &line.name)
         .field("name", |line| line.label)
@@ -106,6 +110,7 @@ fn identity<'r>(summary: &Summary, lines: &'r [Line]) -> LineColumns<'r> {
         .field("params", |line| params(line.params))
 }
 
+/// Whether any row has a count of instructions, and whether any has a time.
 pub fn units(summary: &Summary) -> [bool; 2] {
     let counted = summary.rows.iter().any(|row| row.instructions().is_some());
     [
@@ -146,30 +151,31 @@ fn costs<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
         .field("verdict", |line| &line.verdict.text)
 }
 
+/// Whether the run has ratios with verdicts, which need a column.
 pub fn is_judged(summary: &Summary) -> bool {
     summary.derived.iter().any(|row| row.verdict.is_some())
 }
 
 fn instruction_counts<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
-    fn count(line: &Line) -> Option<Ranged> {
+    fn instruction_range(line: &Line) -> Option<Ranged> {
         line.quantity?.in_unit(Unit::Instructions)
     }
 
     let [counted, _] = units(summary);
-    let counts = || summary.rows.iter().filter_map(Row::instructions);
+    let counts: Vec<_> = summary.rows.iter().filter_map(Row::instructions).collect();
     let (ranges, nets) = (
-        counts().any(|count| !count.is_exact()),
-        counts().any(|count| count.net.is_some()),
+        counts.iter().any(|count| !count.is_exact()),
+        counts.iter().any(|count| count.net.is_some()),
     );
     columns
         .right("instr/op", |line| line.figure_in(Unit::Instructions))
         .shown_if(counted)
-        .field("instructions", |line| Some(count(line)?.value))
+        .field("instructions", |line| Some(instruction_range(line)?.value))
         .right("repeats", Line::count_range)
         .expendable(1)
         .shown_if(counted && ranges)
         .ends(["instructions_low", "instructions_high"], |line| {
-            count(line)?.low_high
+            instruction_range(line)?.low_high
         })
         .numbers("net instr", "net_instructions", instructions, |line| {
             line.row?.instructions()?.net
@@ -185,7 +191,7 @@ fn over_warm<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r>
 
     let columns = columns
         .right("cold / warm", |line| {
-            Cell::known(ratio(line).map(|own| own.value), three_figures)
+            Cell::known(ratio(line).map(|ratio| ratio.value), three_figures)
         })
         .shown_if(has_cold(summary));
     let names = [
@@ -196,6 +202,7 @@ fn over_warm<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r>
     ranged(columns, names, ratio)
 }
 
+/// Whether any case displaces caches, which needs a column and a note.
 pub fn has_cold(summary: &Summary) -> bool {
     summary.rows.iter().any(|row| row.case.cold().is_some())
 }
@@ -338,6 +345,7 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// The cost in nanoseconds; `None` for failures and for counted instructions.
     pub fn time(&self) -> Option<Ranged> {
         self.quantity?.in_unit(Unit::Nanoseconds)
     }
@@ -379,6 +387,7 @@ impl<'a> Line<'a> {
             .is_none_or(|row| row.entries_status == EntriesStatus::Verified)
     }
 
+    /// Why the case has no result; `None` also for derived rows.
     pub fn failure(&self) -> Option<&'a Failure> {
         self.row?.failure()
     }

@@ -1,6 +1,6 @@
 //! Counted events of a run: a column for each, a row for each case and baseline.
 
-use crate::numbers::count;
+use crate::numbers::count_text;
 use crate::run::columns::case_fields;
 use crate::run::names::name;
 use crate::run::warnings::of_run;
@@ -17,6 +17,7 @@ const NOTHING: &str =
     "no events were counted in this run: measure with 'syscost run --view counters'";
 const WHAT: &str = "per iteration, counted in separate untimed batches, with all processes and threads of the operation; ~: the 95% interval over launches is wider than ±5%; -: something else (perf, the NMI watchdog) used the counters, or the count stayed at an impossible 0";
 
+/// The table, with a note if the run counted no events.
 pub fn counters_document(summary: &Summary, host: &Host) -> Document {
     let table = counter_table(summary, host);
     let shown = match table.columns().len() {
@@ -35,7 +36,7 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
         .iter()
         .chain(summary.other_baselines())
         .collect();
-    let mut columns = Columns::of(&rows).left("per iteration", |row| name(row));
+    let mut columns = Columns::new(&rows).left("per iteration", |row| name(row));
     columns = case_fields(columns, |row| &row.case);
     for event in EVENTS {
         let is_empty = |row: &&Row| launches(row, event.name).is_none_or(<[f64]>::is_empty);
@@ -75,11 +76,8 @@ fn value(row: &Row, event: &str) -> Option<f64> {
 }
 
 fn ipc(row: &Row) -> Option<f64> {
-    let both = |user, kernel| Some(value(row, user)? + value(row, kernel)?);
-    let (instructions, cycles) = (
-        both("instructions:u", "instructions:k")?,
-        both("cycles:u", "cycles:k")?,
-    );
+    let instructions = value(row, "instructions:u")? + value(row, "instructions:k")?;
+    let cycles = value(row, "cycles:u")? + value(row, "cycles:k")?;
     Some(instructions / cycles).filter(|ipc| ipc.is_finite())
 }
 
@@ -94,7 +92,7 @@ fn cell(row: &Row, event: &str) -> Cell {
     let half = ranged
         .low_high
         .map_or(f64::INFINITY, |(low, high)| (high - low) / 2.0);
-    let text = count(ranged.value);
+    let text = count_text(ranged.value);
     let doubt = if half > DOUBT * ranged.value.abs() && text != "0" {
         "~"
     } else {

@@ -13,6 +13,7 @@ const LEAST: f64 = 0.05;
 
 pub const BINS_RULE: &str = "each histogram has its own axis, at least ±5% of the median; the outer 1% of samples at either end are in the outermost bins; heights are square roots of counts, so that rare samples are visible";
 
+/// `None` without finite samples.
 pub fn distribution(record: &Record, m: &Measurement) -> Option<Distribution> {
     let mut samples: Vec<f64> = m
         .samples()

@@ -28,23 +28,24 @@ struct EnvironmentColumns<'a> {
 }
 
 fn places(summary: &Summary) -> Vec<EnvironmentColumns<'_>> {
-    let base = |name: &str| {
-        let rows = summary
-            .rows
-            .iter()
-            .filter(|row| row.case.environment == name);
-        rows.filter_map(|row| row.versus.as_ref())
-            .map(|versus| versus.environment.as_str())
-            .next()
-    };
     environments(summary)
         .into_iter()
         .map(|name| EnvironmentColumns {
             name,
             unit: summary.unit(name),
-            base: base(name),
+            base: base(summary, name),
         })
         .collect()
+}
+
+/// The environment that the rows of `name` are compared with.
+fn base<'a>(summary: &'a Summary, name: &str) -> Option<&'a str> {
+    let mut rows = summary
+        .rows
+        .iter()
+        .filter(|row| row.case.environment == name);
+    let versus = rows.find_map(|row| row.versus.as_ref())?;
+    Some(&versus.environment)
 }
 
 impl EnvironmentColumns<'_> {
@@ -65,10 +66,11 @@ impl EnvironmentColumns<'_> {
     }
 }
 
+/// A row per case, with columns for each environment.
 pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::new(summary);
     let groups = by_case_or_name(lines);
-    let mut columns = Columns::of(&groups).left("operation", name);
+    let mut columns = Columns::new(&groups).left("operation", name);
     for place in places(summary) {
         let heading = format!("{} {}", place.name, per_operation(place.unit));
         columns = columns.right(&heading, |group| place.figure(group));
@@ -148,7 +150,7 @@ fn by_environment(
     places: &[EnvironmentColumns],
     width: u16,
 ) -> Vec<Table> {
-    let columns = Columns::of(places).left("environment", |place| place.name);
+    let columns = Columns::new(places).left("environment", |place| place.name);
     let mut columns = start_up::columns(columns, summary, |place| place.name);
     let has_start_up = !summary.start_ups.is_empty();
     let mut parts: Vec<Vec<usize>> = Vec::new();
@@ -192,7 +194,7 @@ fn by_case(
     with_entries: bool,
     width: u16,
 ) -> Vec<Table> {
-    let mut columns = Columns::of(groups).left("operation", name);
+    let mut columns = Columns::new(groups).left("operation", name);
     let mut parts: Vec<Vec<usize>> = Vec::new();
     let mut next = 1;
     for place in places {
@@ -259,11 +261,13 @@ fn versus(line: &Line) -> Cell {
     line.row.map(versus_ratio).into()
 }
 
+/// The cost divided by that in the first environment.
 pub fn versus_ratio(row: &Row) -> Cell {
     let ratio = row.versus.as_ref().map(|versus| versus.ratio.value);
     Cell::known(ratio, ratio_number)
 }
 
+/// The interval of that ratio.
 pub fn versus_interval(row: &Row) -> Cell {
     let ends = row.versus.as_ref().and_then(|versus| versus.ratio.low_high);
     ends.map(|(low, high)| format!("{} .. {}", ratio_number(low), ratio_number(high)))
@@ -277,12 +281,13 @@ fn precision(line: &Line) -> Cell {
 
 /// Once if they are the same in all environments.
 fn entries_cell(group: &Group) -> Cell {
-    let counted = || group.iter().filter(|line| line.failure().is_none());
-    let proven = counted().filter(|line| line.is_proven());
+    let counted = group.iter().filter(|line| line.failure().is_none());
+    let counted: Vec<&&Line> = counted.collect();
+    let proven = counted.iter().filter(|line| line.is_proven());
     // Processes of one iteration may run in either order.
-    let places = grouped(proven.map(|line| (in_any_order(&line.entries.text), *line)));
-    let unproven = counted().any(|line| !line.is_proven());
-    match counted().next() {
+    let places = grouped(proven.map(|line| (in_any_order(&line.entries.text), **line)));
+    let unproven = counted.iter().any(|line| !line.is_proven());
+    match counted.first() {
         None => Cell::default(),
         Some(first) if places.len() + usize::from(unproven) == 1 => first.entries.clone(),
         Some(_) => {
@@ -307,6 +312,7 @@ fn in_any_order(entries: &str) -> Vec<String> {
     calls
 }
 
+/// A line per case and reason, with all environments in which it failed so.
 pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
     let failed = rows
         .iter()
@@ -360,7 +366,7 @@ fn added(cost: f64, versus: &Versus) -> String {
     let more = signed(cost * (ratio.value - 1.0), nanoseconds);
     let certain = format!("{more} ns (x {})", three_figures(ratio.value));
     let Some((low, high)) = ratio.low_high else {
-        return format!("{certain}, of which no interval is known");
+        return format!("{certain}, without an interval");
     };
     if EQUAL.0 <= low && high <= EQUAL.1 {
         "the same".to_string()

@@ -12,6 +12,7 @@ use model::{Case, EntriesStatus, Unit};
 use stats::{Quantity, Ranged};
 use std::collections::{HashMap, HashSet};
 
+/// Whether the operation makes system calls, only if they were counted.
 pub fn kernel(row: &Row) -> Kernel {
     match (&row.entries, &row.entries_status) {
         (Some(entries), EntriesStatus::Verified) if entries.total() == 0.0 => Kernel::Never,
@@ -71,14 +72,15 @@ pub fn costs(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit
     }
 }
 
-/// What failed stands with the others of its environment.
+/// The rows in this unit. Failed rows have no unit: they stand with the other rows of their environment.
 fn in_unit(detail: &Detail, unit: Unit) -> Vec<&Row> {
-    let rows = || detail.summary.rows.iter();
-    let emulated: HashSet<&str> = rows()
+    let rows = &detail.summary.rows;
+    let emulated: HashSet<&str> = rows
+        .iter()
         .filter(|row| row.instructions().is_some())
         .map(|row| row.case.environment.as_str())
         .collect();
-    rows()
+    rows.iter()
         .filter(|row| {
             let failed_there =
                 row.failure().is_some() && emulated.contains(row.case.environment.as_str());
@@ -101,15 +103,17 @@ fn beside_columns(label: &str, rows: &[&Row], comparison: &Comparison, unit: Uni
     others.truncate(SERIES - 1);
     let compared = by_case(comparison);
     let costs = rows.iter().map(|row| {
-        let found = compared.get(&row.case).copied();
-        let others = others.iter().map(|column| in_column(found?, *column, unit));
+        let compared_row = compared.get(&row.case).copied();
+        let others = others
+            .iter()
+            .map(|column| in_column(compared_row?, *column, unit));
         let dots = [estimate(row)].into_iter().chain(others);
         (area(&row.case), cost_row(name(row), row, dots))
     });
     (series, grouped(costs))
 }
 
-/// Where there are too many, a row for each.
+/// One row per case with a dot for each environment or, if there are too many environments, one row for each record.
 fn beside_environments(rows: &[&Row]) -> Rows {
     let environments: IndexSet<&str> = rows
         .iter()
@@ -153,8 +157,7 @@ fn grouped<'a>(rows: impl Iterator<Item = (&'a str, DotRow)>) -> Vec<Group> {
         .collect()
 }
 
-/// With where the next run will be, without changes of the whole machine, or the range of its
-/// repeats.
+/// The cost with the interval for the next run, without changes of the whole machine, or the count with the range of its repeats.
 fn drawn(figure: &RowFigure) -> Option<Quantity> {
     let next_run = figure.next_run();
     let low_high = match figure {
@@ -178,6 +181,7 @@ fn estimate(row: &Row) -> Option<Ranged> {
     quantity.in_unit(quantity.unit)
 }
 
+/// The cost of a compared row in one column, if it has this unit.
 pub fn in_column(row: &ComparedRow, column: usize, unit: Unit) -> Option<Ranged> {
     drawn(row.cells[column].as_ref()?.figure.as_ref().ok()?)?.in_unit(unit)
 }
@@ -210,6 +214,7 @@ fn ratio_dot(at: Ranged, decided: bool) -> Option<Dot> {
     Some(Dot { at, decided }).filter(|dot| dot.at.value > 0.0 && dot.at.value.is_finite())
 }
 
+/// Ratios to the first environment of a single run.
 pub fn environment_ratios(summary: &Summary) -> Option<Figure> {
     let rows: Vec<&Row> = summary.rows.iter().collect();
     let base = rows.iter().find_map(|row| row.versus.as_ref())?;
@@ -255,6 +260,7 @@ fn extremes<'a>(rows: impl Iterator<Item = &'a DotRow>, unit: Unit) -> String {
     }
 }
 
+/// Ratios to the baseline file, by area.
 pub fn ratios(comparison: &Comparison) -> Figure {
     let rows = comparison.rows.iter().filter_map(|row| {
         let dots = comparison.others().map(|column| dot(&row.verdicts[column]));
@@ -303,6 +309,7 @@ fn dot(verdict: &Verdict) -> Option<Dot> {
     ratio_dot(at, mark.is_some_and(Mark::is_change))
 }
 
+/// Histograms, one below the other, each on an axis of its own.
 pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {
     Figure {
         title: title.to_string(),

@@ -5,32 +5,31 @@ use model::clean::cut;
 use model::prose::{few, some};
 use model::{EnvironmentFacts, grouped};
 
-pub const NOT_TIME: &str = "instr/op: instructions that an emulated machine executed, in user and kernel mode; exact where repeats agree, but not time: caches, TLB misses, page-table switches and the pipeline are not modelled";
+pub const NOT_TIME: &str = "instr/op: instructions that an emulated machine executed, in user and kernel mode; exact if repeats agree, but not time: caches, TLB misses, page-table switches and the pipeline are not modelled";
 
 const MOST_KERNELS: usize = 12;
 const COMMAND: usize = 100;
 
+/// Notes on rows that count instructions, and on environments; empty without such rows.
 pub fn notes(summary: &Summary) -> Vec<String> {
-    let counted = || {
-        summary
-            .rows
-            .iter()
-            .filter(|row| row.instructions().is_some())
-    };
-    let base = counted()
+    let rows = summary.rows.iter();
+    let counted: Vec<&Row> = rows.filter(|row| row.instructions().is_some()).collect();
+    let base = counted
+        .iter()
         .find_map(|row| row.versus.as_ref())
         .map(|versus| &versus.environment);
     let ratio = base.map(|base| format!("'/ {base}': instr/op divided by that in {base}"));
-    let repeats = counted()
-        .filter_map(Row::instructions)
+    let repeats = counted
+        .iter()
+        .filter_map(|row| row.instructions())
         .any(|count| !count.is_exact());
     let repeats = if repeats {
-        Some("repeats: the smallest and the largest, where they differ".to_string())
+        Some("repeats: the smallest and the largest, if they differ".to_string())
     } else {
         None
     };
-    counted()
-        .next()
+    counted
+        .first()
         .map(|_| NOT_TIME.to_string())
         .into_iter()
         .chain(ratio)
@@ -80,6 +79,7 @@ fn kernel(facts: &EnvironmentFacts) -> String {
         .map_or(String::new(), |release| format!(" (kernel {release})"))
 }
 
+/// The command that starts programs there, cut to the length of a note.
 pub fn command(facts: &EnvironmentFacts) -> String {
     cut(&facts.started_with.join(" "), COMMAND)
 }

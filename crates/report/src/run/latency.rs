@@ -66,7 +66,7 @@ fn timed(summary: &Summary) -> Vec<Timed<'_>> {
 fn columns<'r>(rows: &'r [Timed]) -> Columns<'r, Timed<'r>> {
     let missing = rows.iter().any(|timed| timed.result.is_err());
     let classified = are_classified(rows);
-    let columns = Columns::of(rows)
+    let columns = Columns::new(rows)
         .left("operation", name_cell)
         .field("name", |timed| timed.row.case.label());
     let mut columns = case_fields(columns, |timed| &timed.row.case)
@@ -269,10 +269,11 @@ fn yardstick(rows: &[Timed]) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "{SPIN} stays in user mode and has no tail of its own: its row shows what the machine adds to any call{rate}"
+        "{SPIN} stays in user mode and has no tail of its own: its row shows the machine's disturbances{rate}"
     ))
 }
 
+/// A curve for each operation with percentiles.
 pub fn curves(summary: &Summary) -> Vec<Line> {
     let timed = summary.rows.iter().filter_map(|row| Timed::new(row, true));
     timed.filter_map(curve).collect()
@@ -295,6 +296,7 @@ fn curve(timed: Timed) -> Option<Line> {
     })
 }
 
+/// The curves of one figure, at most as many as there are marks.
 pub fn figure(curves: &[Line]) -> Figure {
     let description = format!(
         "Time of single calls over the share of calls that took no longer, of {} operations, both axes logarithmic. \
@@ -378,7 +380,7 @@ call.spin             100,000  100.0  100.0  100.0  100.0   100.0     0         
 
 each call timed by itself; the timer's cost, 20.0 ns, is subtracted (two clock readings around call.empty_loop)
 slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an interrupt; rest: all other calls, including delays that the kernel cannot see (a hypervisor)
-call.spin stays in user mode and has no tail of its own: its row shows what the machine adds to any call, 0 times a second here
+call.spin stays in user mode and has no tail of its own: its row shows the machine's disturbances, 0 times a second here
 -: fewer than 10 calls took longer: ipc.pipe, io.uring_nop batch=8
 p99 needs 1,000 calls, --latency=6: ipc.pipe
 batch=N: a time is that of N requests; each takes 37.5 ns in io.uring_nop batch=8

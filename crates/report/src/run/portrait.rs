@@ -1,4 +1,4 @@
-//! What a page needs of one run, without its samples, so that many files fit into memory.
+//! The parts of one run that a page needs, without its samples, so that many files fit into memory.
 
 use crate::Table;
 use crate::figure::{Distribution, Figure, Line};
@@ -24,13 +24,14 @@ pub struct Detail {
     pub distributions: Vec<Option<Distribution>>,
     /// By each parameter with enough values for a table.
     pub parameters: Vec<(Table, Figure)>,
-    /// Of single calls, with a curve for each row that has one; `None` if none were timed.
+    /// Table and curves of single calls, with a curve for each row that has one; `None` if none were timed.
     pub singles: Option<(Table, Vec<Line>)>,
     pub elapsed_s: f64,
     pub budget_s: f64,
 }
 
 impl Portrait {
+    /// Summarizes the run, which can be dropped afterwards.
     pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
         let summary = summarize(run);
         Portrait {

@@ -45,20 +45,20 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
     let (marks, warned) = warned(summary, environments);
     let labels = conditions::labels(&summary.labels).map(|labels| format!("labels: {labels}"));
     let cells = failures.into_iter().chain(marks).chain(next_run(summary));
-    let own = study::notes(summary)
+    let about_cells = study::notes(summary)
         .into_iter()
         .chain(cells)
         .chain(labels)
         .collect();
-    let others = too_many(environments)
+    let about_run = too_many(environments)
         .into_iter()
         .chain(warned)
         .chain(notes(summary))
         .collect();
     let notes = if wide {
-        [own, others].concat()
+        [about_cells, about_run].concat()
     } else {
-        brief(own, others)
+        brief(about_cells, about_run)
     };
     let cautions = cautions(summary, host)
         .into_iter()
@@ -69,7 +69,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
         .noted(notes)
 }
 
-/// Several tables where the environments do not fit side by side.
+/// Several tables if the environments do not fit side by side.
 pub fn summary_tables(
     summary: &Summary,
     table: Table,
@@ -89,7 +89,7 @@ pub fn summary_tables(
     };
     let lines = columns::lines(summary, &sorted(&summary.rows, sort));
     let mut parts = narrow_tables(summary, &lines, width);
-    let own = parts
+    let notes_of_parts = parts
         .iter_mut()
         .flat_map(|part| std::mem::take(&mut part.notes))
         .collect::<IndexSet<String>>();
@@ -98,7 +98,7 @@ pub fn summary_tables(
         first.cautions = table.cautions.into_iter().chain([unit]).collect();
     }
     if let Some(last) = parts.last_mut() {
-        last.notes = own.into_iter().chain(table.notes).collect();
+        last.notes = notes_of_parts.into_iter().chain(table.notes).collect();
     }
     parts
 }
@@ -131,7 +131,7 @@ fn paired(summary: &Summary) -> Option<String> {
     };
     let control = summary.control.map_or_else(String::new, |control| {
         format!(
-            "; no better than {first} against itself, measured in the same rounds, {} .. {}",
+            "; widened by the control, {first} against itself in the same rounds, {} .. {}",
             number(control.least),
             number(control.most)
         )
@@ -203,7 +203,7 @@ pub fn per_request<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
 const BATCH: &str = "batch";
 
 fn cold(summary: &Summary) -> Option<String> {
-    let note = "cold=SIZE: single calls, each after SIZE of memory and 128K of code displaced the caches (0: nothing did). ns/op includes the timer; net and 'cold / warm' subtract call.empty_loop measured the same way";
+    let note = "cold=SIZE: single calls, each after SIZE of memory and 128K of code displaced the caches (0: no displacement). ns/op includes the timer; net and 'cold / warm' subtract call.empty_loop measured the same way";
     if !columns::has_cold(summary) {
         return None;
     }
@@ -282,11 +282,11 @@ fn notes(summary: &Summary) -> Vec<String> {
 /// Unless more are needed to explain cells and name labels.
 const MOST_NOTES: usize = 2;
 
-fn brief(own: Vec<String>, mut others: Vec<String>) -> Vec<String> {
-    let room = MOST_NOTES.saturating_sub(own.len());
-    let more = others.len().saturating_sub(room);
-    others.truncate(room);
-    let mut notes = [own, others].concat();
+fn brief(about_cells: Vec<String>, mut about_run: Vec<String>) -> Vec<String> {
+    let room = MOST_NOTES.saturating_sub(about_cells.len());
+    let more = about_run.len().saturating_sub(room);
+    about_run.truncate(room);
+    let mut notes = [about_cells, about_run].concat();
     if let Some(last) = notes.last_mut()
         && more > 0
     {

@@ -58,7 +58,7 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
         ViewKind::Latency => return latency_document(summary),
         ViewKind::Counters => return counters_document(summary, &run.host),
         ViewKind::Cmpthese => cmpthese_blocks(run, summary),
-        // Of profiles only.
+        // Views of profiles, which the caller has refused for runs.
         ViewKind::Slowest | ViewKind::Stacks => Vec::new(),
     };
     Document {
@@ -89,8 +89,8 @@ fn table(run: &Run, summary: &Summary, view: &RunView, wide: bool) -> Document {
     Document { blocks, records }
 }
 
-/// What `syscost run` and `syscost show` print: the results of a run, without its samples. What could not be measured has `error` in place of
-/// its results.
+/// The output of `syscost run` and `syscost show`: the results of a run, without its samples. Cases that could not be measured have
+/// `error` in place of results.
 #[derive(Serialize, JsonSchema)]
 pub struct SummaryDocument<'a> {
     tool: &'a Tool,
@@ -103,7 +103,7 @@ pub struct SummaryDocument<'a> {
     elapsed_s: f64,
     /// False if the run was interrupted.
     complete: bool,
-    /// What the user says of the run, by key.
+    /// The user's labels, by key.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     labels: &'a BTreeMap<String, String>,
     /// The environments of its cases other than the native one, as far as they are known.

@@ -16,30 +16,30 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
         Warning::WaitedForCpu { .. } => {
             "batches left out because other processes had the CPU (--cpu pins to one)".into()
         }
-        Warning::Disturbed => "measured in disturbed rounds only: it may cost less; a longer --time finds others".into(),
-        Warning::Traced => "measured while a tracer of system calls was on, whose cost is part of it".into(),
+        Warning::Disturbed => "measured in disturbed rounds only, so the cost may be lower; use a longer --time".into(),
+        Warning::Traced => "measured while a tracer of system calls was on; its overhead is included".into(),
         Warning::LostCpu { .. } => format!("on CPU for under {} of wall time", whole_percent(CPU_SHARE)).into(),
         Warning::BelowResolution => "net cost is below resolution: it cannot be distinguished from the empty loop".into(),
         Warning::FoldedBody => {
-            "does no more than the empty loop: the compiler may have dropped or folded the body".into()
+            "does no more than the empty loop: the compiler may have removed the body".into()
         }
         Warning::NotEntered { .. } => {
-            "names a system call but never enters the kernel: answered in user space (vDSO, a cache), or dropped".into()
+            "names a system call but never enters the kernel: answered in user space (vDSO, a cache), or removed by the compiler".into()
         }
         Warning::DependsOnHistory => {
-            "depends on earlier file system activity (journal, free lists, caches): two runs need not agree"
+            "depends on earlier file system activity (journal, free lists, caches): runs may differ"
                 .into()
         }
         Warning::Unverified { reason } => format!("kernel entries unverified: {reason}").into(),
         Warning::FewRuns { .. } => format!(
-            "fewer than {FEWEST_REPEATED} runs: the interval is from within them, without run-to-run variation"
+            "fewer than {FEWEST_REPEATED} runs: the interval is that within the runs, without run-to-run variation"
         )
         .into(),
         Warning::FailedInRuns { .. } => "failed in some runs, which are left out".into(),
     }
 }
 
-/// What differs from row to row, e.g. `2.3%`.
+/// The part of a warning that differs from row to row, e.g. `2.3%`.
 pub fn detail(warning: &Warning) -> String {
     match warning {
         Warning::TargetNotMet {
@@ -76,6 +76,7 @@ fn whole_percent(share: f64) -> String {
     }
 }
 
+/// The text of a warning about a whole run.
 pub fn of_run(warning: &RunWarning) -> String {
     match warning {
         RunWarning::Recorded { text } => text.clone(),

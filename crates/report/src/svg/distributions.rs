@@ -11,6 +11,7 @@ use document::write::markup::Markup;
 const ROW: u32 = 58;
 const CHART: u32 = 34;
 
+/// Rows of histograms, each with its ends and number of samples.
 pub fn draw(all: &[Distribution]) -> Drawing {
     let mut drawing = Drawing {
         left: NAMED,
@@ -35,6 +36,7 @@ fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {
     words(svg, END, "100%", base + 13, &format!("{high} ns"));
 }
 
+/// One histogram across the whole plot, in viewBox units, so that it stretches with the page.
 pub fn bins(svg: &mut Markup, heights: &[u8], top: u32, height: u32) {
     svg.raw("<svg preserveAspectRatio=\"none\"")
         .set("y", top)
@@ -72,16 +74,16 @@ const OVER: u32 = 20;
 const INTERVAL: u32 = 7;
 
 /// Histograms of several files on one axis, with their intervals below.
-pub fn overlay(of: &Overlay, title: &str) -> Markup {
-    let (low, high) = of.ends();
+pub fn overlay(shown: &Overlay, title: &str) -> Markup {
+    let (low, high) = shown.ends();
     let share = |ns: f64| ((ns - low) / (high - low).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     let mut svg = Markup::new();
     svg.raw("<svg class=\"over cell\" role=\"img\"")
         .set("aria-label", title);
-    svg.set("height", OVER + INTERVAL * of.costs.len() as u32)
+    svg.set("height", OVER + INTERVAL * shown.costs.len() as u32)
         .raw(">")
         .element("title", title);
-    for (i, one) in of.samples.iter().enumerate() {
+    for (i, one) in shown.samples.iter().enumerate() {
         let Some(one) = one else { continue };
         svg.raw("<svg preserveAspectRatio=\"none\"")
             .set("height", OVER)
@@ -92,7 +94,7 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
             .set("d", outline(&one.heights))
             .raw("/></svg>");
     }
-    for (i, cost) in of.costs.iter().enumerate() {
+    for (i, cost) in shown.costs.iter().enumerate() {
         let Some(cost) = cost else { continue };
         let y = OVER + INTERVAL * i as u32 + 4;
         if let Some((low, high)) = cost.low_high {
@@ -109,6 +111,7 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
     svg
 }
 
+/// The legend of overlaid histograms.
 pub fn key(labels: &[&str]) -> Markup {
     let mut html = Markup::new();
     html.raw("<p class=\"rule\">");
@@ -121,6 +124,7 @@ pub fn key(labels: &[&str]) -> Markup {
     html
 }
 
+/// A histogram for a table cell.
 pub fn spark(one: &Distribution, title: &str) -> Markup {
     let mut svg = Markup::new();
     svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"")
@@ -137,6 +141,7 @@ pub fn spark(one: &Distribution, title: &str) -> Markup {
 const CALL_ROW: u32 = 30;
 const CALL_CHART: u32 = 24;
 
+/// Histograms of call durations on one logarithmic axis.
 pub fn draw_latencies(rows: &[Distribution]) -> Drawing {
     let mut drawing = Drawing {
         left: NAMED,

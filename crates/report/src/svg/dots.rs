@@ -21,6 +21,7 @@ const FURTHER: u32 = 8;
 /// An axis of ratios reaches at least from 1 / this to this.
 const LEAST: f64 = 1.1;
 
+/// Rows with headings by area, below the legend and the axis.
 pub fn draw(dots: &Dots) -> Drawing {
     let mut drawing = Drawing {
         left: NAMED,

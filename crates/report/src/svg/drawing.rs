@@ -20,7 +20,7 @@ const LABEL: usize = 32;
 pub struct Drawing {
     /// Drawn from the left edge, above everything else.
     pub legend: Markup,
-    /// Names of rows, cut off where the plot begins.
+    /// Names of rows, cut off at the left edge of the plot.
     pub labels: Markup,
     /// Positions are shares of its width.
     pub plot: Markup,
@@ -29,10 +29,12 @@ pub struct Drawing {
     pub height: u32,
 }
 
+/// A share as an SVG length, so that plots stretch with the page.
 pub fn percent(share: f64) -> String {
     format!("{}%", short(share * 100.0))
 }
 
+/// A name on the left, cut to the room before the plot.
 pub fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
     let mut columns = 0;
     let most = text
@@ -100,6 +102,7 @@ const LEGEND: usize = 48;
 
 const CLASSES: [&str; SERIES] = ["s1", "s2", "s3", "s4", "s5"];
 
+/// The class of a series, which determines its colour.
 pub fn class(series: usize) -> &'static str {
     CLASSES[series % SERIES]
 }

@@ -29,6 +29,7 @@ fn class(frame: &Frame) -> &'static str {
     }
 }
 
+/// Boxes row by row, the outermost frames at the top.
 pub fn draw(frames: &[Frame]) -> Drawing {
     let mut drawing = Drawing::default();
     let svg = &mut drawing.plot;

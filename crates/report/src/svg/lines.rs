@@ -57,6 +57,7 @@ fn most(lines: &Lines) -> f64 {
     values.fold(10.0, f64::max)
 }
 
+/// Lines with the legend above and the parameter below.
 pub fn draw(lines: &Lines) -> Drawing {
     let mut drawing = Drawing {
         left: LEFT,
@@ -169,7 +170,7 @@ fn path(svg: &mut Markup, class: &str, places: &[(f64, f64)], plane: &Plane) {
     }
 }
 
-/// Dashed, where it is above 0.
+/// Draws the fitted line dashed, without parts below 0, which a logarithmic axis cannot show.
 fn draw_fitted(svg: &mut Markup, index: usize, line: &Line, fitted: (f64, f64), plane: &Plane) {
     let (fixed, per_unit) = fitted;
 
@@ -177,9 +178,9 @@ fn draw_fitted(svg: &mut Markup, index: usize, line: &Line, fitted: (f64, f64), 
         return;
     };
     let (low, high) = (first.value.max(plane.zero), last.value.max(plane.zero));
-    let at = |i: usize| low * (high / low).powf(i as f64 / STEPS as f64);
     let places: Vec<(f64, f64)> = (0..=STEPS)
-        .map(|i| (at(i), fixed + per_unit * at(i)))
+        .map(|i| low * (high / low).powf(i as f64 / STEPS as f64))
+        .map(|value| (value, fixed + per_unit * value))
         .collect();
     let class = format!("fit {}", class(index));
     for dash in places.windows(2).step_by(2) {

@@ -8,6 +8,7 @@ const BAR: u32 = 40;
 /// Narrower segments have no number in them.
 const NARROWEST: f64 = 0.06;
 
+/// The bar, and a legend with one line per part.
 pub fn draw(parts: &[Share]) -> Drawing {
     let mut drawing = Drawing::default();
     let mut left = 0.0;
@@ -39,14 +40,12 @@ pub fn draw(parts: &[Share]) -> Drawing {
 
 /// Neighbours of one kind have its colour in three shades.
 fn shades(parts: &[Share]) -> Vec<&'static str> {
-    let same_before = |i: usize| {
-        parts[..i]
-            .iter()
-            .filter(|part| part.kind == parts[i].kind)
-            .count()
-    };
     (0..parts.len())
-        .map(|i| ["", " light", " pale"][same_before(i) % 3])
+        .map(|i| {
+            let before = parts[..i].iter();
+            let same = before.filter(|part| part.kind == parts[i].kind).count();
+            ["", " light", " pale"][same % 3]
+        })
         .collect()
 }
 
@@ -73,6 +72,7 @@ fn segment(drawing: &mut Drawing, part: &Share, shade: &str, left: f64) {
     svg.raw("</g>");
 }
 
+/// A small bar for a table cell: shares in calls, waiting for a CPU, and blocked.
 pub fn time_bar(shares: [f64; 3], title: &str) -> Markup {
     let kinds = [ShareKind::Calls, ShareKind::Waiting, ShareKind::Blocked];
     let mut svg = Markup::new();

@@ -1,4 +1,4 @@
-//! Figures as files and in pages. What names and numbers of any file make of them, whole programs show (`hostile` and `extremes` in
+//! Figures as files and in pages. Whole-program tests cover hostile names and extreme numbers (`hostile` and `extremes` in
 //! `tests/files`).
 
 use super::*;

@@ -5,10 +5,10 @@ use model::JsonDocument;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What `syscost top` prints, a line for each interval. A call is counted in the interval in which it ended, with all its time.
+/// The output of `syscost top`, one line per interval. A call is counted in the interval in which it ended, with all its time.
 #[derive(Serialize, JsonSchema)]
 pub struct TopDocument<'a> {
-    /// What is traced: a command, `process 12`, `cgroup /x`, `the whole system`.
+    /// The target: a command, `process 12`, `cgroup /x`, `the whole system`.
     scope: &'a str,
     /// When the interval ended, in seconds since 1970-01-01 UTC.
     at_unix_s: f64,
@@ -27,12 +27,12 @@ pub struct TopDocument<'a> {
     torn: bool,
 }
 
-/// What watching costs.
+/// The overhead of tracing.
 #[derive(Serialize, JsonSchema)]
 pub struct Cost {
-    /// What tracing added to all calls, as a share of one CPU; null if unknown.
+    /// CPU time that tracing added to all calls, as a share of one CPU; null if unknown.
     calls_share: Option<f64>,
-    /// What syscost itself used, as a share of one CPU.
+    /// CPU time of syscost itself, as a share of one CPU.
     own_share: f64,
 }
 

@@ -11,7 +11,7 @@ pub struct Screen<'a> {
     pub selected: usize,
     /// The title of a column.
     pub sorted: &'a str,
-    /// What keys do now, if it is not what they always do.
+    /// The effect of keys in this state, if it is not the usual one.
     pub state: String,
 }
 
@@ -40,18 +40,22 @@ const KEYS: &str = "F1 help  F4 filter  F6 sort  b rows  Enter in  F10 quit";
 /// The headline, the table around the marked row, the keys.
 pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
     let (width, height) = (usize::from(width), usize::from(height));
-    let plain = |text: &str| vec![(clean::cut(&clean::line(text), width), PLAIN)];
-    let mut lines: Vec<_> = screen.head.iter().map(|line| plain(line)).collect();
+    let mut lines: Vec<_> = screen.head.iter().map(|line| plain(line, width)).collect();
     lines.push(Vec::new());
     let room = height.saturating_sub(lines.len() + 1);
     lines.extend(rows(screen, width, room));
     lines.truncate(height.saturating_sub(1));
-    lines.push(plain(if screen.state.is_empty() {
+    let last = if screen.state.is_empty() {
         KEYS
     } else {
         &screen.state
-    }));
+    };
+    lines.push(plain(last, width));
     lines
+}
+
+fn plain(text: &str, width: usize) -> Vec<Span> {
+    vec![(clean::cut(&clean::line(text), width), PLAIN)]
 }
 
 /// Titles, and rows around the marked one, filled to the whole width.
@@ -139,6 +143,7 @@ fn cut(spans: Vec<Span>, width: usize, rest: Look) -> Vec<Span> {
     kept
 }
 
+/// The text of the help screen.
 pub fn help() -> Vec<String> {
     const TEXT: &str = "\
 Keys

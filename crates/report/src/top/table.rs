@@ -1,4 +1,4 @@
-//! Columns of rates, and the lines above them: what is traced, how much it calls, what watching costs.
+//! Columns of rates, and the lines above them: the target, its rates, and the overhead of tracing.
 
 use crate::numbers::{percent, rate};
 use crate::profile::lost_events;
@@ -17,6 +17,7 @@ const SHARES: [(f64, Style); 3] = [
     (0.05, Style::Good),
 ];
 
+/// The columns that suit the rows, with large shares of `total` highlighted.
 pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
     let shows = |wanted: &[By]| wanted.contains(&by);
     let has_pids = rows.iter().any(|row| row.pid.is_some());
@@ -29,7 +30,7 @@ pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
         "process"
     };
     let all_but_errors = by != By::Error;
-    Columns::of(rows)
+    Columns::new(rows)
         .left(who, |row| row.process.as_ref())
         .shown_if(shows(&[By::Program, By::Process]))
         .right("PID", |row| row.pid.map(|pid| pid.to_string()))
@@ -99,7 +100,7 @@ fn tinted(cell: Cell, sum: f64) -> Cell {
     }
 }
 
-/// What is traced is shortened to `width`, the numbers are not.
+/// The name of the target is shortened to `width`, the numbers are not.
 pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64, width: usize) -> Vec<String> {
     let process = focus.process.as_ref().map(ToString::to_string);
     let within: Vec<String> = [focus.cgroup.clone(), process, focus.call.clone()]
@@ -113,7 +114,7 @@ pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64, width: usi
     } else {
         format!("{scope}, {within}")
     };
-    // What was gone into matters more than what all of it is.
+    // The row that was opened matters more than the target.
     let what = if all.chars().count() > room && !within.is_empty() {
         within
     } else {
@@ -156,11 +157,11 @@ fn cost(rates: &Rates) -> String {
         (None, Some(tax)) => format!("tracing adds {}% of a CPU", percent(100.0 * tax)),
         (None, None) => "tracing adds an unknown time".to_string(),
     };
-    let (interval, own) = (
+    let (interval, own_percent) = (
         rates.interval_ns as f64 / 1e9,
         percent(100.0 * rates.own_share),
     );
-    format!("interval {interval:.1} s; cost: {tax}, syscost itself uses {own}%")
+    format!("interval {interval:.1} s; cost: {tax}, syscost itself uses {own_percent}%")
 }
 
 fn errors(per_s: f64) -> Cell {

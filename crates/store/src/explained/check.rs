@@ -7,6 +7,7 @@ use model::explained::{Call, Change, KernelExplanation, KernelVersus, MOST_INSTR
 /// Levels of a tree: JSON is read to a depth of 128, and a level is a map in a list. Real ones have 30.
 const DEEPEST: usize = 56;
 
+/// Checks that the tree, the groups and the functions add up to at most the file's instructions.
 pub fn explained(file: &KernelExplanation) -> Checked {
     name("operation", &file.operation)?;
     name("environment", &file.environment)?;
@@ -46,6 +47,7 @@ pub fn explained(file: &KernelExplanation) -> Checked {
     calls.map_or_else(|| wrong("tree", "has more calls than can be"), |_| Ok(()))
 }
 
+/// Checks both explanations, that they are of the same operation, and each difference.
 pub fn versus(file: &KernelVersus) -> Checked {
     name("operation", &file.operation)?;
     for (side, explanation) in [("before", &file.before), ("after", &file.after)] {
@@ -70,7 +72,11 @@ pub fn versus(file: &KernelVersus) -> Checked {
         functions.clone().map(|difference| difference.before),
         before,
     )?;
-    within("functions: after", functions.map(|own| own.after), after)?;
+    within(
+        "functions: after",
+        functions.map(|difference| difference.after),
+        after,
+    )?;
     file.functions.iter().try_for_each(change)
 }
 
@@ -95,23 +101,23 @@ fn within(place: &str, mut numbers: impl Iterator<Item = u64>, most: u64) -> Che
     }
 }
 
-fn call(place: &str, of: &Call, depth: usize) -> Checked {
+fn call(place: &str, node: &Call, depth: usize) -> Checked {
     if depth > DEEPEST {
         return wrong(place, &format!("is more than {DEEPEST} calls deep"));
     }
-    let totals = of.children.iter().map(|child| child.total);
+    let totals = node.children.iter().map(|child| child.total);
     if totals
-        .chain([of.self_instructions])
+        .chain([node.self_instructions])
         .try_fold(0u64, u64::checked_add)
-        != Some(of.total)
+        != Some(node.total)
     {
         let text = format!(
             "total {} of '{}' is not the sum of 'own' and the totals of its children",
-            of.total, of.name
+            node.total, node.name
         );
         return wrong(place, &text);
     }
-    of.children
+    node.children
         .iter()
         .try_for_each(|child| call(place, child, depth + 1))
 }

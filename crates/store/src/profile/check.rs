@@ -4,6 +4,7 @@ use crate::rules::{Checked, MAX_NAME, all_positive, counts, fits, histogram, nam
 use model::{CallCount, Outside, ProcessGroup, Profile, Section};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Checks all of a profile but the uniqueness of its processes and calls, which only files can violate.
 pub fn profile(file: &Profile) -> Checked {
     names("tool.name", file.tool.iter().map(|tool| &tool.name))?;
     names(
@@ -35,7 +36,7 @@ pub fn profile(file: &Profile) -> Checked {
 
 fn sections(all: &[Section]) -> Checked {
     names("sections.name", all.iter().map(|section| &section.name))?;
-    for (name, of) in [
+    for (name, number) in [
         (
             "iterations",
             (|section| section.iterations) as fn(&Section) -> u64,
@@ -43,19 +44,19 @@ fn sections(all: &[Section]) -> Checked {
         ("processes", |section| section.processes),
         ("programs", |section| section.programs),
     ] {
-        counts(&format!("sections.{name}"), all.iter().map(of))?;
+        counts(&format!("sections.{name}"), all.iter().map(number))?;
     }
     calls(all.iter().flat_map(|section| &section.calls)).map_err(|error| error.within("sections: "))
 }
 
-/// What a tracer does not write, whatever it measured.
+/// Refuses contradictions that no tracer writes, and that an edited file may contain.
 pub fn edited(file: &Profile) -> Checked {
     for group in &file.groups {
         let mut seen = BTreeSet::new();
         let mut calls = group.calls.iter();
         if let Some(count) = calls.find(|count| !seen.insert((&count.call, &count.class))) {
             let place = format!("calls: {} of '{}'", count.call, group.name);
-            return wrong(&place, "stands twice with the same class");
+            return wrong(&place, "appears twice with the same class");
         }
     }
     durations(file)?;
@@ -69,7 +70,7 @@ fn durations(file: &Profile) -> Checked {
         *calls.entry(&count.call).or_default() += count.calls;
     }
     for (call, times) in &file.latencies {
-        // Of a call under another name, nothing is known.
+        // Durations under a name without counts cannot be checked.
         let Some(known) = calls.get(call.as_str()).copied() else {
             continue;
         };
@@ -94,7 +95,7 @@ fn wall(file: &Profile) -> Checked {
     let Some(wall_ns) = usage.wall_ns.filter(|ns| *ns > 0) else {
         return Ok(());
     };
-    // Of what ran before tracing began, not all threads are known.
+    // If the target ran before tracing began, not all of its threads are known.
     let threads = if file.scope.is_none() {
         usage.processes.zip(usage.threads)
     } else {
@@ -122,14 +123,15 @@ fn wall(file: &Profile) -> Checked {
     Ok(())
 }
 
+/// Checks each call, named by its place in the file, and that their sums fit into 64 bits.
 pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
-    for (i, own) in calls.clone().enumerate() {
-        call(own).map_err(|error| error.within(&format!("calls[{i}] ({}): ", own.call)))?;
+    for (i, count) in calls.clone().enumerate() {
+        call(count).map_err(|error| error.within(&format!("calls[{i}] ({}): ", count.call)))?;
     }
     sums(calls)
 }
 
-/// What is only there if it was asked for: names that can be shown, and sums that fit.
+/// Checks the optional parts: names that can be shown, and sums that fit into 64 bits.
 fn details(file: &Profile) -> Checked {
     let objects = file.objects.iter().map(|object| &object.count);
     let (waits, stacks, tree) = (file.waits.iter(), file.stacks.iter(), file.tree.iter());
@@ -145,20 +147,23 @@ fn details(file: &Profile) -> Checked {
     let times = times.chain(file.usage.thread_time);
     let parts = times.flat_map(|time| [time.ran_ns, time.runnable_ns, time.blocked_ns]);
     fits("threads", parts)?;
-    counts("requests", file.requests.iter().map(|own| own.requests))?;
+    counts(
+        "requests",
+        file.requests.iter().map(|requests| requests.requests),
+    )?;
     let open = file
         .threads
         .iter()
         .filter_map(|thread| thread.open.as_ref());
     names("threads.open.call", open.map(|open| &open.call))?;
-    let own = file.usage.throttled.iter();
+    let throttled = file.usage.throttled.iter();
     counts(
         "usage.throttled.periods",
-        own.clone().map(|throttled| throttled.periods),
+        throttled.clone().map(|throttled| throttled.periods),
     )?;
     counts(
         "usage.throttled.throttled",
-        own.map(|limits| limits.throttled),
+        throttled.map(|limits| limits.throttled),
     )?;
     let locks = file.locks.iter();
     counts("locks.waits", locks.clone().map(|lock| lock.waits))?;
@@ -206,6 +211,7 @@ fn outside(outside: &Outside) -> Checked {
     )
 }
 
+/// Refuses processes that appear twice, and names that are too long.
 pub fn processes(groups: &[ProcessGroup]) -> Checked {
     let mut seen = BTreeSet::new();
     groups.iter().try_for_each(|process| {

@@ -12,9 +12,10 @@ use model::{
 /// A long run has some thousands.
 const MAX_SAMPLES: usize = 10_000_000;
 
-/// Of one call per iteration.
+/// The largest number of one call per iteration.
 const MOST_ENTRIES: f64 = 1e9;
 
+/// Checks a whole run, and names the record and field of the first wrong value.
 pub fn run(run: &Run) -> Checked {
     name("tool.name", &run.tool.name)?;
     names(
@@ -31,8 +32,8 @@ pub fn run(run: &Run) -> Checked {
     all_positive(&[("plan.whole_s", run.plan.whole_s)])?;
     positive("plan.precision_percent", run.plan.precision_percent)?;
     conditions(run)?;
-    for (i, own) in run.records.iter().enumerate() {
-        record(own).map_err(|error| error.within(&format!("{}: ", place(own, i))))?;
+    for (i, one) in run.records.iter().enumerate() {
+        record(one).map_err(|error| error.within(&format!("{}: ", place(one, i))))?;
     }
     check_number(run, run.repeats.len())?;
     for (i, again) in run.repeats.iter().enumerate() {
@@ -48,7 +49,7 @@ fn repeat(run: &Run, records: usize) -> Checked {
         let place = format!("results[{i}]");
         match &record.outcome {
             Outcome::Published(_) => wrong(&place, ONE_OF_THREE)?,
-            found => outcome(found).map_err(|error| error.within(&format!("{place}.")))?,
+            result => outcome(result).map_err(|error| error.within(&format!("{place}.")))?,
         }
     }
     Ok(())

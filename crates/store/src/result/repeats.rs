@@ -1,4 +1,4 @@
-//! Further runs in a result file, which have there only what differs from the first. On reading, each becomes a whole run.
+//! Further runs in a result file, which are stored as differences from the first. On reading, each becomes a whole run.
 
 use crate::error::Invalid;
 use crate::rules::{Checked, wrong};
@@ -18,7 +18,7 @@ pub struct Repeats {
     repeats: Vec<Repeat>,
 }
 
-/// A further run of the same cases, with new processes in a new random order. What it does not say is as in the first run.
+/// A further run of the same cases, with new processes in a new random order. Absent fields are those of the first run.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Repeat {
     /// When it began, in seconds since 1970-01-01 UTC.
@@ -30,18 +30,18 @@ struct Repeat {
     elapsed_s: f64,
     /// The machine, looked at again when this run began.
     host: Host,
-    /// What concerns this run as a whole, one line each.
+    /// Warnings about this run as a whole, one line each.
     #[serde(default)]
     warnings: Vec<String>,
     /// One result per record of the file, in the same order.
     results: Vec<Again>,
 }
 
-/// What a further run found for one record: its samples, its error or its counted instructions, exactly one of the three.
+/// The result of a further run for one record: its samples, its error or its counted instructions, exactly one of the three.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("oneOf" = one_of()))]
 struct Again {
-    /// What was noticed while measuring, one line each.
+    /// Warnings about this record, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     /// As in a record.
@@ -65,6 +65,7 @@ fn one_of() -> serde_json::Value {
         .collect()
 }
 
+/// Limits the number of runs and the memory for copies of names, before the copies are made.
 pub fn check_number(first: &Run, repeats: usize) -> Checked {
     if repeats > MAX_REPEATS {
         return wrong(
@@ -114,6 +115,7 @@ fn weight(record: &Record) -> usize {
     name + code + params + entries
 }
 
+/// Results have no names: they belong to the record at the same index, so their numbers must agree.
 pub fn check_results(results: usize, records: usize) -> Checked {
     if results == records {
         Ok(())
@@ -125,6 +127,7 @@ pub fn check_results(results: usize, records: usize) -> Checked {
     }
 }
 
+/// Puts the index of a further run in front of the place of an error.
 pub fn in_repeat(index: usize) -> impl Fn(Invalid) -> Invalid {
     move |error| error.within(&format!("repeats[{index}]."))
 }
@@ -132,12 +135,14 @@ pub fn in_repeat(index: usize) -> impl Fn(Invalid) -> Invalid {
 pub const ONE_OF_THREE: &str = "must have exactly one of samples, error and counted";
 
 impl Repeats {
-    pub fn of(run: &Run) -> Repeats {
+    /// The differences of all further runs from the first, as a file stores them.
+    pub fn from_run(run: &Run) -> Repeats {
         Repeats {
-            repeats: run.repeats.iter().map(Repeat::of).collect(),
+            repeats: run.repeats.iter().map(Repeat::from_run).collect(),
         }
     }
 
+    /// Makes whole runs of the differences, and adds them to the first run.
     pub fn complete(self, first: &mut Run) -> Checked {
         check_number(first, self.repeats.len())?;
         first.repeats = self
@@ -151,14 +156,14 @@ impl Repeats {
 }
 
 impl Repeat {
-    fn of(run: &Run) -> Repeat {
+    fn from_run(run: &Run) -> Repeat {
         Repeat {
             started_unix_s: run.started_unix_s,
             seed: run.plan.seed,
             elapsed_s: run.elapsed_s,
             host: run.host.clone(),
             warnings: run.warnings.clone(),
-            results: run.records.iter().map(Again::of).collect(),
+            results: run.records.iter().map(Again::from_record).collect(),
         }
     }
 
@@ -191,7 +196,7 @@ impl Repeat {
 }
 
 impl Again {
-    fn of(record: &Record) -> Again {
+    fn from_record(record: &Record) -> Again {
         let (mut samples, mut error, mut counted) = (None, None, None);
         match &record.outcome {
             Outcome::Measured(measurement) => samples = Some(measurement.clone()),

@@ -8,6 +8,7 @@ pub fn split(text: &str) -> Vec<&str> {
         let rest = &text.as_bytes()[at..];
         at += match byte {
             b'"' => string(rest),
+            // An annotation follows a descriptor or AT_FDCWD; `1<<CAP_CHOWN` is a shift.
             b'<' if (last.is_ascii_digit() || last == b'D') && rest.get(1) != Some(&b'<') => {
                 annotation(rest)
             }
@@ -45,6 +46,7 @@ fn annotation(text: &[u8]) -> usize {
     let end = (0..text.len()).find(|at| {
         match text[*at] {
             b'<' => level += 1,
+            // The arrow between two addresses does not close the annotation.
             b'>' if text[*at - 1] != b'-' => level -= 1,
             _ => {}
         }
@@ -85,6 +87,7 @@ pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool)
             (None, at(argument).and_then(number))
         }
     };
+    // Only directories can be listed, even if the log does not show the descriptor.
     let listed = name.starts_with("getdents") && returned;
     let descriptor = if listed {
         Some(DescriptorKind::Directory)
@@ -110,11 +113,12 @@ fn operation(name: &str, arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// `None` if they do not tell.
+/// `None` if the arguments do not show it.
 pub fn makes_thread(arguments: &str) -> Option<bool> {
     let flags = arguments
         .split_once("flags=")
         .map(|(_, flags)| flags.split([',', '}']).next().unwrap_or(flags))?;
+    // CLONE_THREAD in include/uapi/linux/sched.h, if flags are printed as a number.
     Some(number(flags).map_or(flags.contains("CLONE_THREAD"), |bits| bits & 0x1_0000 != 0))
 }
 
@@ -211,7 +215,7 @@ fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
     }
 }
 
-/// What is appended to descriptors begins so.
+/// Beginnings of the annotations that strace appends to descriptors.
 const KINDS: [(&[&str], DescriptorKind); 5] = [
     (&["pipe:"], DescriptorKind::Pipe),
     (
@@ -272,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_class_follows_from_the_arguments() {
-        fn of(name: &str, arguments: &str) -> Class {
+        fn class_of(name: &str, arguments: &str) -> Class {
             class(name, &split(arguments), None, true)
         }
 
@@ -284,10 +288,13 @@ mod tests {
         assert!(
             depths
                 .iter()
-                .all(|text| of("openat", text).depth == Some(2))
+                .all(|text| class_of("openat", text).depth == Some(2))
         );
         assert_eq!(
-            (of("poll", "[{fd=1}], 5").set, of("select", "5").set),
+            (
+                class_of("poll", "[{fd=1}], 5").set,
+                class_of("select", "5").set
+            ),
             (Some(4), Some(4))
         );
         for (text, kind) in [
@@ -296,9 +303,9 @@ mod tests {
             ("3</dev/x<char 1:9>>", DescriptorKind::Device),
             ("-1", DescriptorKind::None),
         ] {
-            assert_eq!(of("read", text).descriptor, Some(kind));
+            assert_eq!(class_of("read", text).descriptor, Some(kind));
         }
-        assert_eq!(of("close", "3"), Class::default());
+        assert_eq!(class_of("close", "3"), Class::default());
         assert_eq!(
             [
                 makes_thread("{flags=0x3d0f00, x=1}"),

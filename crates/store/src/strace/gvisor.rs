@@ -6,7 +6,7 @@ use model::syscall_names::errno;
 pub const NOTE: &str = "Elapsed times are those inside of gVisor's kernel, which writes each call to its log, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time, calls that had not returned.";
 
-/// What a log line of a call has behind its date and thread.
+/// The part of a log line of a call after its date and thread.
 const SOURCE: &str = " strace.go:";
 /// Descriptors and addresses are both in hexadecimal.
 const LARGEST_DESCRIPTOR: u64 = 1 << 24;

@@ -1,4 +1,4 @@
-//! What options put before a call, and what a line is about.
+//! Parses a line: the prefix that options put before a call, and the kind of the line.
 
 use super::tally::{call_name, nanoseconds, number_of};
 use model::syscall_names::{self, errno};
@@ -31,7 +31,7 @@ pub enum Line<'a> {
     /// The process runs in another mode from here on: `32 bit`.
     Mode(&'a str),
     Call(Call<'a>),
-    /// Its result is in another line, which says so: its text, and whether strace left the process inside.
+    /// A call whose result is in another line, marked as such: its text, and whether strace detached during the call.
     Begun(&'a str, bool),
     /// Neither a result nor a mark: something else was printed inside of it.
     Open(&'a str),
@@ -56,11 +56,12 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Whether the log has neither a result nor an error of the call.
     pub fn is_unfinished(&self) -> bool {
         self.returned.is_none() && self.error.is_none()
     }
 
-    /// What it returned; `None` if it failed or did not return.
+    /// The return value; `None` if the call failed or did not return.
     pub fn succeeded(&self) -> Option<i64> {
         if self.error.is_none() {
             self.returned
@@ -76,6 +77,7 @@ const LONGEST_NAME: usize = 40;
 const DETACHED: &str = "<detached ...>";
 const UNFINISHED: &str = "<unfinished ...>";
 
+/// The prefix and the kind of a line. Lines of the traced program become [`Line::Foreign`].
 pub fn parse(line: &str) -> (Prefix, Line<'_>) {
     let line = line.trim_end();
     if ADDED.iter().any(|added| line.starts_with(added)) {
@@ -103,6 +105,7 @@ pub fn embedded(line: &str) -> Option<&str> {
         .rev()
         .take(LONGEST_NAME)
         .map(|(at, _)| at);
+    // The longest known name wins, or `pread64` would be found as `read`.
     let from = ends
         .filter(|at| syscall_names::is_known(&before[*at..]))
         .last()?;
@@ -142,6 +145,7 @@ fn field<'a>(text: &'a str, prefix: &mut Prefix) -> Option<&'a str> {
     {
         return (!inner.trim().is_empty() && !inner.trim().contains(' ')).then_some(rest);
     }
+    // The remaining fields are a thread's number without brackets (of -o), with its name (of -Y), or a time.
     let (word, rest) = field.split_once(' ')?;
     if let Some((thread, rest)) = process(field, " ")
         && word.contains('<')
@@ -149,6 +153,7 @@ fn field<'a>(text: &'a str, prefix: &mut Prefix) -> Option<&'a str> {
         prefix.thread = Some(thread);
         return Some(rest);
     }
+    // Only the first word can be a thread's number, and PIDs are small; larger numbers are times.
     let first = !prefix.printed && text.len() == field.len();
     match word
         .parse::<u64>()
@@ -193,6 +198,7 @@ fn stamp(word: &str) -> Option<Stamp> {
         .map(|part| part.parse().ok())
         .collect::<Option<_>>()?;
     match parts.as_slice() {
+        // Seconds since 1970 (-ttt) or, if few, since the line before (-r).
         [seconds] if *seconds > 1e8 => Some(Stamp::Clock(*seconds)),
         [seconds] => Some(Stamp::Since(*seconds)),
         [hours, minutes, seconds] => Some(Stamp::Clock(hours * 3600.0 + minutes * 60.0 + seconds)),
@@ -221,15 +227,15 @@ fn about(rest: &str, printed: bool) -> Line<'_> {
     }
 }
 
-/// Old versions do not say from whom they are.
+/// A message of strace itself. Old versions do not mark them with `strace: `.
 fn message(rest: &str) -> Option<Line<'_>> {
     if let Some(mode) = rest.strip_prefix("[ Process PID=") {
         return Some(Line::Mode(
             mode.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1,
         ));
     }
-    let own = rest.strip_prefix("strace: ");
-    let about = own
+    let by_strace = rest.strip_prefix("strace: ");
+    let about = by_strace
         .unwrap_or(rest)
         .strip_prefix("Process ")
         .and_then(|about| process(about, " "));
@@ -238,11 +244,11 @@ fn message(rest: &str) -> Option<Line<'_>> {
         Some((_, what))
             if [" detached", " suspended", " resumed"]
                 .iter()
-                .any(|own| what.starts_with(own)) =>
+                .any(|state| what.starts_with(state)) =>
         {
             Some(Line::Remark)
         }
-        _ => own.map(|_| Line::Remark),
+        _ => by_strace.map(|_| Line::Remark),
     }
 }
 
@@ -254,12 +260,12 @@ pub fn entered(rest: &str, printed: bool) -> Line<'_> {
     let Some((shown, name, arguments)) = named else {
         return Line::Foreign;
     };
+    // Programs print lines such as `foo(1) = 2` too. A prefix shows that strace printed it.
     let known = printed || name != shown || syscall_names::is_known(shown);
-    let begun = |mark| Some(rest.strip_suffix(mark)?.trim_end());
-    if let Some(call) = begun(UNFINISHED) {
-        return Line::Begun(call, false);
-    } else if let Some(call) = begun(DETACHED) {
-        return Line::Begun(call, true);
+    if let Some(call) = rest.strip_suffix(UNFINISHED) {
+        return Line::Begun(call.trim_end(), false);
+    } else if let Some(call) = rest.strip_suffix(DETACHED) {
+        return Line::Begun(call.trim_end(), true);
     } else if !known {
         return Line::Foreign;
     }
@@ -270,6 +276,7 @@ pub fn entered(rest: &str, printed: bool) -> Line<'_> {
             ..call
         }),
         None => {
+            // A message of strace may have been printed into the unfinished line.
             let message = rest
                 .rfind("strace: ")
                 .filter(|at| message(&rest[*at..]).is_some());
@@ -281,6 +288,7 @@ pub fn entered(rest: &str, printed: bool) -> Line<'_> {
 /// After the last `) = ` that a result can follow.
 fn returned(text: &str) -> Option<(usize, Call<'static>)> {
     // Names in the result can look like another one.
+    // The limit keeps long buffers full of `= ` from taking quadratic time.
     text.rmatch_indices("= ").take(64).find_map(|(at, _)| {
         let arguments = text[..at].trim_end().strip_suffix(')').map(str::len);
         arguments.zip(result(text[at + 2..].trim()))
@@ -301,7 +309,7 @@ fn result(text: &str) -> Option<Call<'static>> {
         .and_then(|(_, word)| word.strip_prefix('<')?.strip_suffix('>'));
     let time = time.and_then(|time| Some((time, nanoseconds(time)?)));
     let rest = text[digits..text.len() - time.map_or(0, |(time, _)| time.len() + 3)].trim_end();
-    // What a descriptor refers to, or a process is called.
+    // The target of a descriptor, or the name of a process.
     let rest = if rest.starts_with('<') {
         &rest[rest.rfind('>')? + 1..]
     } else {

@@ -1,4 +1,4 @@
-//! Logs, line by line: calls of several processes, split in two lines where they overlap, among what the processes printed.
+//! Reads logs line by line: calls of several processes, split in two lines if they overlap, between lines that the processes printed.
 
 use super::arguments::{class, is_hidden_path, makes_thread, program, split};
 use super::line::{Call, Line, embedded, ends_call, entered, parse};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time.";
-const NO_TIMES: &str = "There are no times of calls: trace with -T. Unknown: time on the CPU, page faults, user and system time.";
+const NO_TIMES: &str = "No times of calls: trace with -T. Unknown: time on the CPU, page faults, user and system time.";
 
 const SHOWN: usize = 60;
 
@@ -53,8 +53,10 @@ impl Open {
 }
 
 impl Log {
+    /// Takes the next line of the log. `number` is its line number, for messages.
     pub fn line(&mut self, number: usize, line: &str) {
         let (prefix, about) = parse(line);
+        // A foreign line must not set the clock or name a thread, even if it begins like a prefix.
         if about == Line::Foreign {
             return self.foreign(number, line);
         }
@@ -63,10 +65,12 @@ impl Log {
             .iter()
             .for_each(|stamp| self.timeline.add(*stamp));
         let resumes = matches!(about, Line::Resumed(..));
+        // Without a number, the only live thread made the call: strace numbers lines once there are several.
         let thread = match prefix.thread {
             Some(thread) => self.named(thread, resumes),
             None => self.threads.only(),
         };
+        // The next call shows that an open one gets no more lines.
         if matches!(
             about,
             Line::Call(_) | Line::Begun(..) | Line::Open(_) | Line::Resumed(..)
@@ -91,6 +95,7 @@ impl Log {
         match about {
             Line::Call(call) => {
                 if !is_joined {
+                    // Joined calls began in an earlier line, which has been entered already.
                     self.timeline.begins(thread, &call.name, number);
                 }
                 self.timeline
@@ -108,6 +113,7 @@ impl Log {
                 self.open = Some(Open {
                     thread,
                     text: text.to_string(),
+                    // `name(...)` without a result may also be a line of the traced program.
                     is_certain: is_joined || !text.contains(')'),
                     number,
                 });
@@ -131,6 +137,7 @@ impl Log {
     /// Unless it is the end of a call, or one begins in it.
     fn foreign(&mut self, number: usize, line: &str) {
         let certain = self.open.as_ref().is_some_and(|open| open.is_certain);
+        // Inside of a call that is certain, only `[pid N] ` is reliable: arguments may contain names of calls.
         let inner = embedded(line).filter(|inner| !certain || inner.starts_with('['));
         if let Some(inner) = inner.filter(|inner| parse(inner).1 != Line::Foreign) {
             self.line(number, inner);
@@ -153,6 +160,7 @@ impl Log {
 
     fn close(&mut self) {
         match self.open.take() {
+            // Its end may still follow, as `<... name resumed>`.
             Some(open) if open.is_certain => self.begun(open.thread, &open.text, false),
             Some(open) => self.not_ours(open.number, &open.text),
             None => {}
@@ -162,6 +170,7 @@ impl Log {
     fn begun(&mut self, thread: u64, text: &str, detached: bool) {
         self.detached |= detached;
         self.threads.caller(thread);
+        // A thread cannot be in two calls: the log lacks the end of the first.
         if let Some(lost) = self.pending.insert(thread, text.to_string()) {
             self.unfinished(thread, &lost);
         }
@@ -175,8 +184,8 @@ impl Log {
         } else {
             Some(FIRST).filter(|first| self.pending.is_in(*first, name))
         };
-        let own = Some(thread).filter(|own| self.pending.is_in(*own, name));
-        let from = own.or(other);
+        let own_thread = Some(thread).filter(|own_thread| self.pending.is_in(*own_thread, name));
+        let from = own_thread.or(other);
         let begun = self.pending.resumed(from, name);
         let thread = match from {
             Some(value) if !is_named => value,
@@ -234,6 +243,7 @@ impl Log {
             Some(bytes.unwrap_or(0))
         };
         let class = class(&call.name, &arguments, moved, succeeded.is_some());
+        // Counted for a warning, because classes lack the depth of such paths.
         self.hidden_paths.0 += u64::from(is_hidden_path(&call.name, &arguments));
         self.hidden_paths.1 |= class.depth.is_some();
         if call.elapsed_ns.is_some() {
@@ -243,6 +253,7 @@ impl Log {
             );
         }
         self.unavailable += u64::from(call.is_unavailable);
+        // Times in whole seconds would make nearly all calls take nothing.
         let elapsed_ns = if call.decimals > 0 {
             call.elapsed_ns
         } else {
@@ -294,6 +305,7 @@ impl Log {
             "execve" | "execveat" if succeeded.is_some() => {
                 self.threads.starts(thread, program(arguments))
             }
+            // These never return, so the log has no result.
             "exit" | "exit_group" if call.is_unfinished() => self.threads.ends(thread),
             _ => {}
         }
@@ -312,6 +324,7 @@ impl Log {
         if self.tally.calls() == 0 {
             return None;
         }
+        // Before the tally is consumed.
         let warnings = self.warnings();
         let mut profile = self.tally.profile(|caller| self.threads.name(caller));
         (profile.warnings, profile.complete) = (warnings, !self.detached);
@@ -332,6 +345,7 @@ impl Log {
         Some((profile, note))
     }
 
+    /// The note on lines that strace did not print; `None` without any.
     pub fn foreign_lines(&self) -> Option<String> {
         let (number, text) = self.first_foreign.as_ref()?;
         let count = self.foreign;
@@ -358,7 +372,7 @@ impl Log {
         };
         let failed = calls > 9 && self.tally.failures() == calls;
         let others = [
-            raw.then_some("paths are addresses, so that nothing is known about them: leave out -e raw="),
+            raw.then_some("paths are printed as addresses and unknown: leave out -e raw="),
             rounded,
             failed.then_some("every call failed: if strace was told to show only those, leave out -Z and -e status="),
         ];

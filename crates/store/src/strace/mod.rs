@@ -1,4 +1,4 @@
-//! Profiles from what strace prints: tables of `strace -c` and logs, with any options, and among what the traced program printed.
+//! Profiles from the output of strace: tables of `strace -c` and logs, with any options, and between the traced program's own output.
 //! Lines that are not strace's are left out, counted and named. The formats are described in strace(1); the fixtures are output
 //! of strace 6.1. Also the log of gVisor's strace, and tables of other tracers.
 
@@ -17,7 +17,7 @@ use log::Log;
 use model::{Profile, Source};
 use table::{Tables, is_header};
 
-/// How much of a log is enough to recognise it. A table may follow anything.
+/// The number of bytes in which a log is recognised. A table may follow any amount of other output.
 pub const FIRST_BYTES: usize = 1 << 16;
 
 /// The beginning of a file may be enough.
@@ -31,6 +31,7 @@ pub fn begins(bytes: &[u8]) -> bool {
     }
     let lines = text.lines().map(unquoted);
     let mut lines = lines.filter(|line| !line.trim().is_empty() && !is_command(line));
+    // A first line that only strace prints is enough; otherwise several calls must follow, because other programs print such lines too.
     let first = lines.next().is_some_and(|line| match line::parse(line).1 {
         Line::Foreign => is_header(line),
         Line::Remark => line.contains("strace: "),
@@ -77,6 +78,10 @@ fn is_command(line: &str) -> bool {
     words.any(|word| word == "strace" || word.ends_with("/strace"))
 }
 
+/// A profile from the output of strace, perf trace, syscount or gVisor. `name` is the file's name in the profile's title.
+///
+/// # Errors
+/// Returns a message with the reason and a remedy if the output has no usable calls.
 pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     // Paths may be in any encoding, and numbers are ASCII.
     let text = String::from_utf8_lossy(bytes);
@@ -97,7 +102,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     } else {
         let (profile, note) = log
             .finish()
-            .ok_or("there is no call: name a log of 'strace -f -T -ttt -o FILE'")?;
+            .ok_or("no calls found: name a log of 'strace -f -T -ttt -o FILE'")?;
         if is_gvisor {
             (profile, "strace of gVisor", gvisor::NOTE)
         } else {

@@ -23,6 +23,7 @@ impl Pending {
         before
     }
 
+    /// Forgets the unfinished call of a thread, for example because the thread ended, and returns its text.
     pub fn remove(&mut self, thread: u64) -> Option<String> {
         let text = self.texts.remove(&thread)?;
         if let Some(threads) = self.named.get_mut(name(&text)) {
@@ -38,10 +39,12 @@ impl Pending {
         }
     }
 
+    /// Whether the thread has an unfinished call.
     pub fn has(&self, thread: u64) -> bool {
         self.texts.contains_key(&thread)
     }
 
+    /// Whether the thread's unfinished call has this name.
     pub fn is_in(&self, thread: u64, call: &str) -> bool {
         self.texts
             .get(&thread)
@@ -58,10 +61,12 @@ impl Pending {
     pub fn resumed(&mut self, thread: Option<u64>, call: &str) -> String {
         let begun = thread.and_then(|thread| self.remove(thread));
         begun
+            // Beyond the limit the arguments are given up, not the call.
             .filter(|text| text.len() < MOST_TEXT)
             .unwrap_or_else(|| format!("{call}("))
     }
 
+    /// Removes all unfinished calls, at the end of the log.
     pub fn take(&mut self) -> BTreeMap<u64, String> {
         std::mem::take(self).texts
     }

@@ -21,7 +21,7 @@ struct Kind {
     named: [&'static str; 3],
     /// Units in titles, and what one is in seconds; without one, the last.
     units: &'static [(&'static str, f64)],
-    /// What to do if a column is missing: calls, times.
+    /// Messages for missing columns: calls, times.
     lacks: [&'static str; 2],
 }
 
@@ -45,7 +45,7 @@ const KINDS: [Kind; 3] = [
         units: &[("", 1.0)],
         lacks: [
             "the table has no column 'calls': leave out -U of strace, or name calls in it",
-            "there are no times: leave out -U of strace, or name total-time in it",
+            "no times: leave out -U of strace, or name total-time in it",
         ],
     },
     Kind {
@@ -58,7 +58,7 @@ const KINDS: [Kind; 3] = [
         units: &[("", 1e-3)],
         lacks: [
             "the table has no column 'calls': trace with 'perf trace -s'",
-            "there are no times",
+            "no times",
         ],
     },
     Kind {
@@ -69,7 +69,7 @@ const KINDS: [Kind; 3] = [
         units: &[("(ms)", 1e-3), ("(us)", 1e-6), ("", 1e-6)],
         lacks: [
             "the table has no column COUNT: count with 'syscount -L'",
-            "there are no times: syscount measures them with -L",
+            "no times: syscount measures them with -L",
         ],
     },
 ];
@@ -79,17 +79,18 @@ pub struct Tables {
     tally: Tally,
     kind: Option<&'static Kind>,
     columns: Vec<String>,
-    /// What a time of this table is in seconds.
+    /// The unit of times in this table, in seconds.
     unit_s: f64,
     /// For calls that were made in another mode.
     gate: &'static str,
     /// As perf names them before the table of each.
     processes: Vec<String>,
-    /// What to do about a missing column.
+    /// The message for a missing column.
     lacking: Option<&'static str>,
 }
 
 impl Tables {
+    /// Whether the line is part of a table, which is then read. Other lines are left to the log.
     pub fn line(&mut self, line: &str) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(mode) = line.trim().strip_prefix("System call usage summary for ") {
@@ -104,6 +105,7 @@ impl Tables {
             self.begin(kind, &words);
             return true;
         }
+        // `perf trace -s` prints `sh (123), 45 events, 10.0%` before the table of each thread.
         if let Some((process, events)) = line.split_once("), ")
             && events.contains(" events, ")
         {
@@ -116,6 +118,7 @@ impl Tables {
         if self.columns.is_empty() {
             return false;
         }
+        // The sum ends a table: later lines belong to the next one, or to the program.
         if words.contains(&"total")
             && words
                 .iter()
@@ -129,12 +132,13 @@ impl Tables {
             return true;
         }
         // Units of columns, and what separates them from the rows.
-        let is_rule = |word: &&str| word.starts_with('(') || word.chars().all(|c| c == '-');
-        !words.is_empty() && words.iter().all(is_rule)
+        !words.is_empty()
+            && words
+                .iter()
+                .all(|word| word.starts_with('(') || word.chars().all(|c| c == '-'))
     }
 
     fn begin(&mut self, kind: &'static Kind, words: &[&str]) {
-        let is_unit = |word: &str| word == "%" || word.starts_with('(');
         let units = kind.units.iter();
         let unit = units
             .rev()
@@ -142,7 +146,7 @@ impl Tables {
         self.unit_s = unit.map_or(1.0, |(_, seconds)| *seconds);
         self.columns = words
             .iter()
-            .filter(|word| !is_unit(word))
+            .filter(|word| **word != "%" && !word.starts_with('('))
             .map(|word| (*word).to_string())
             .collect();
         self.kind = Some(kind);
@@ -153,13 +157,14 @@ impl Tables {
     /// `61.74    0.034239        4891         7         3 wait4`; without errors strace leaves their column empty.
     fn row(&self, words: &[&str]) -> Option<CallCount> {
         let [name, calls, time] = self.kind?.named;
+        // An empty errors column makes the row one word shorter than the titles.
         let short = words.len() + 1 == self.columns.len();
         let columns: Vec<&String> = self
             .columns
             .iter()
             .filter(|column| !(short && *column == "errors"))
             .collect();
-        let of = |name: &str| {
+        let word = |name: &str| {
             columns
                 .iter()
                 .position(|column| *column == name)
@@ -169,25 +174,27 @@ impl Tables {
             .iter()
             .zip(words)
             .filter(|(column, _)| *column != &name);
+        // Every other word must be a number, or the line is the program's own output.
         if columns.len() != words.len() || numbers.any(|(_, word)| number(word).is_none()) {
             return None;
         }
-        let count = |name| of(name).map_or(Some(0), parse_count);
+        let count = |name| word(name).map_or(Some(0), parse_count);
         let errors = Some(count("errors")?).filter(|errors| *errors > 0);
         Some(CallCount {
-            call: format!("{}{}", call_name(of(name)?)?, self.gate),
+            call: format!("{}{}", call_name(word(name)?)?, self.gate),
             calls: count(calls)?,
             errors: errors
                 .into_iter()
                 .map(|errors| ("unknown".to_string(), errors))
                 .collect(),
-            elapsed_ns: of(time)
+            elapsed_ns: word(time)
                 .and_then(number)
                 .map(|ns| (ns as f64 * self.unit_s).round() as u64),
             ..CallCount::default()
         })
     }
 
+    /// Whether the table counts calls that the log does not show, so that its counts are the better ones.
     pub fn has_more_than(&self, log: &Log) -> bool {
         self.tally.calls() > log.tally.returned() + log.unavailable
             || log.tally.calls() == 0 && self.kind.is_some()
@@ -216,6 +223,7 @@ impl Tables {
         } else {
             None
         };
+        // Tables are numbered by the processes before them; without any, all calls are of one.
         let mut profile = self.tally.profile(|(_, table)| {
             let process = table
                 .checked_sub(1)
@@ -244,7 +252,7 @@ fn kind(line: &str) -> Option<&'static Kind> {
     })
 }
 
-/// What perf and syscount print before and behind their tables.
+/// Lines that perf and syscount print before and after their tables.
 fn is_around(line: &str) -> bool {
     let text = line.trim().trim_start_matches("^C");
     let is_time = text.len() == "[13:17:47]".len() && text.starts_with('[') && text.ends_with(']');
@@ -254,6 +262,7 @@ fn is_around(line: &str) -> bool {
             .any(|begin| text.starts_with(begin))
 }
 
+/// Whether a table begins here.
 pub fn is_header(line: &str) -> bool {
     kind(line).is_some()
 }

@@ -12,6 +12,7 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Adds the counts of one kind of call by one program of a thread.
     pub fn add(&mut self, caller: Caller, count: CallCount) {
         add(
             &mut self.counts,
@@ -20,11 +21,13 @@ impl Tally {
         );
     }
 
+    /// Records the duration of one call for the percentiles.
     pub fn took(&mut self, call: &str, elapsed_ns: u64) {
         let histogram = self.latencies.entry(call.to_string()).or_default();
         histogram.record(elapsed_ns);
     }
 
+    /// Moves the counts of a thread to another number, when its real number becomes known.
     pub fn rename(&mut self, from: u64, to: u64) {
         for (((thread, index), call, class), count) in std::mem::take(&mut self.counts) {
             let thread = if thread == from { to } else { thread };
@@ -32,10 +35,12 @@ impl Tally {
         }
     }
 
+    /// All calls, including those that did not return.
     pub fn calls(&self) -> u64 {
         self.counts.values().map(|count| count.calls).sum()
     }
 
+    /// Calls whose result the log has.
     pub fn returned(&self) -> u64 {
         self.counts
             .values()
@@ -43,6 +48,7 @@ impl Tally {
             .sum()
     }
 
+    /// Calls that returned an error, over all calls.
     pub fn failures(&self) -> u64 {
         self.counts
             .values()
@@ -50,6 +56,7 @@ impl Tally {
             .sum()
     }
 
+    /// The profile, with callers grouped by the names that `name` returns.
     pub fn profile(self, name: impl Fn(Caller) -> String) -> Profile {
         let mut named = IndexMap::new();
         for ((caller, call, class), count) in self.counts {
@@ -76,7 +83,7 @@ impl Tally {
 
 fn add<K: std::hash::Hash + Eq>(counts: &mut IndexMap<K, CallCount>, key: K, count: CallCount) {
     match counts.get_mut(&key) {
-        Some(own) => own.add(&count),
+        Some(sum) => sum.add(&count),
         None => drop(counts.insert(key, count)),
     }
 }

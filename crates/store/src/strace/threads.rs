@@ -8,7 +8,7 @@ pub const FIRST: u64 = 0;
 #[derive(Default)]
 pub struct Threads {
     live: BTreeSet<u64>,
-    /// What FIRST turned out to be.
+    /// The real number of the thread called FIRST, once known.
     first: Option<u64>,
     /// Programs that each process started with execve.
     programs: BTreeMap<u64, Vec<String>>,
@@ -30,10 +30,12 @@ impl Threads {
         only.or(self.first).unwrap_or(FIRST)
     }
 
+    /// Whether a thread that now has a number may be the one that had none before.
     pub fn may_be_first(&self, thread: u64) -> bool {
         self.first.is_none() && self.programs.contains_key(&FIRST) && !self.live.contains(&thread)
     }
 
+    /// Gives the first thread its real number, also in the records of its programs and children.
     pub fn name_first(&mut self, thread: u64) {
         self.first = Some(thread);
         let programs = self.programs.remove(&FIRST);
@@ -53,15 +55,18 @@ impl Threads {
         self.live.remove(&thread);
     }
 
+    /// Ends a thread. Counts ends of the unnamed thread, which show that there were several.
     pub fn ends_for_sure(&mut self, thread: u64) {
         self.unnamed_ends += usize::from(thread == FIRST);
         self.ends(thread);
     }
 
+    /// The thread and the number of programs that it has executed, which identify a program over time.
     pub fn caller(&mut self, thread: u64) -> Caller {
         (thread, self.programs.entry(thread).or_default().len())
     }
 
+    /// A clone or fork. `is_thread` is `None` if the log does not show which.
     pub fn made(&mut self, child: u64, by: Caller, is_thread: Option<bool>) {
         self.runs(by.0);
         self.runs(child);
@@ -72,11 +77,12 @@ impl Threads {
         }
     }
 
+    /// An execve that succeeded; `None` if its path is not known.
     pub fn starts(&mut self, thread: u64, program: Option<String>) {
         self.programs.entry(thread).or_default().extend(program);
     }
 
-    /// Processes and threads that made calls; `None` if the log does not tell.
+    /// The numbers of processes and threads that made calls; `None` if the log does not show them.
     pub fn counts(&self) -> Option<(u64, u64)> {
         let all = self.programs.len() as u64;
         let threads = self
@@ -84,11 +90,13 @@ impl Threads {
             .keys()
             .filter(|thread| self.threads.contains(thread))
             .count() as u64;
+        // Calls of unnamed threads beside named ones, or several unnamed ends, may be of any number of threads.
         let hidden =
             all > 1 && self.programs.contains_key(&FIRST) || self.unnamed_ends > 1 || self.unclear;
         (!hidden).then_some((all - threads, threads))
     }
 
+    /// Adds name and PID of its process to a slow call.
     pub fn named(&self, caller: Caller, call: SlowCall) -> SlowCall {
         let (thread, program) = caller;
 
@@ -103,18 +111,19 @@ impl Threads {
         }
     }
 
-    /// Of the program that a thread ran when it had started so many; before the first, that of its parent.
+    /// The name of the program that the caller's thread ran at that time; before its first execve, that of its parent.
     pub fn name(&self, caller: Caller) -> String {
         let (mut thread, mut program) = caller;
 
         // In a log merged from several, parents can form a cycle.
+        // Threads run the program of the thread that made them until they execute one.
         for _ in 0..64 {
             if let Some(index) = program.checked_sub(1) {
-                let own = self
+                let name = self
                     .programs
                     .get(&thread)
                     .and_then(|names| names.get(index));
-                return own.cloned().unwrap_or_default();
+                return name.cloned().unwrap_or_default();
             }
             let Some(parent) = self.parents.get(&thread) else {
                 break;

@@ -11,7 +11,7 @@ const SLOWEST: usize = 20;
 #[derive(Default)]
 pub struct Timeline {
     clock: Clock,
-    /// Of each thread, when its last call ended or, where its duration is not known, began.
+    /// For each thread, the end of its last call or, if its duration is not known, the beginning.
     last: HashMap<u64, (f64, String)>,
     longest_gap: Option<Gap>,
     /// By duration, and the line.
@@ -28,6 +28,7 @@ impl Timeline {
         self.last.extend(last.map(|last| (to, last)));
     }
 
+    /// Compares the pause before this call with the longest one so far.
     pub fn begins(&mut self, thread: u64, call: &str, line: usize) {
         let Some((now, (then, after))) = self.clock.now.zip(self.last.remove(&thread)) else {
             return;
@@ -43,7 +44,7 @@ impl Timeline {
         }
     }
 
-    /// `is_at_end` where the time of the line is that of the return.
+    /// `is_at_end`: the time of the line is that of the return.
     pub fn ends(&mut self, thread: u64, call: &str, elapsed_ns: Option<u64>, is_at_end: bool) {
         let after = match elapsed_ns {
             Some(ns) if !is_at_end => ns as f64 / 1e9,
@@ -61,6 +62,7 @@ impl Timeline {
         call.at_ns = self.clock.since_begin_ns().saturating_sub(before_ns);
         self.slowest
             .insert((call.elapsed_ns, Reverse(line)), (caller, call));
+        // Drops the fastest as it goes, so that a long log needs no memory for all calls.
         if self.slowest.len() > SLOWEST {
             self.slowest.pop_first();
         }
@@ -70,10 +72,12 @@ impl Timeline {
         self.clock.wall_ns()
     }
 
+    /// The longest time in which a thread made no call; `None` without times.
     pub fn longest_gap(&self) -> Option<Gap> {
         self.longest_gap.clone()
     }
 
+    /// The calls with the longest durations, the slowest first.
     pub fn slowest(self) -> impl Iterator<Item = (Caller, SlowCall)> {
         self.slowest.into_values().rev()
     }
@@ -102,6 +106,7 @@ impl Clock {
         let now = seconds + self.midnights;
         if self
             .now
+            // A time of day that falls by over 12 hours is past midnight; less is a log with lines out of order.
             .is_some_and(|last| last - now > 43200.0 && last < 1e8)
         {
             self.midnights += 86400.0;
@@ -125,6 +130,7 @@ impl Clock {
     fn wall_ns(&self) -> Option<u64> {
         let (_, least, most) = self.ends?;
         let wall = most - least;
+        // More than 30 years would be a mixture of two kinds of times.
         (wall > 0.0 && wall < 1e9).then_some((wall * 1e9) as u64)
     }
 }

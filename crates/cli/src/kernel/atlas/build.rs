@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use store::atlas::{kernel_path, steps_path};
 use sys::affinity::{Wanted, on_one_cpu};
 
-/// Count operations in all kernels that the mirror serves, and say what changed between neighbours.
+/// Count operations in all kernels that the mirror serves, and list the changes between neighbours.
 ///
 /// Kernels are fetched one by one, and removed afterwards unless they were there before. A kernel whose file is
 /// complete is not counted again, so an interrupted build resumes when it is restarted. Between two kernels, the 6
@@ -98,6 +98,7 @@ pub fn session(interrupt: &Interrupt) -> Result<Session> {
     Ok(session)
 }
 
+/// The cases of the patterns, or of all operations, without the baselines, which an emulated machine does not need.
 pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
     let subjects = subjects(&session.catalogue, patterns, &Surroundings::default())?;
     let mut planned = select(&session.catalogue, &subjects, &Choices::default())?;
@@ -105,7 +106,7 @@ pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
     Ok(planned)
 }
 
-/// Of a kernel that is not counted yet: its release, its machine and its file.
+/// A kernel that is not counted yet: its release, its machine and its file.
 type Todo<'a> = (&'a str, AtlasMachine, PathBuf);
 
 struct Build<'a> {
@@ -116,12 +117,14 @@ struct Build<'a> {
     missing: Mutex<Vec<String>>,
 }
 
+/// Counts the kernels without a complete file, then explains the steps between neighbours.
 pub fn run(args: &BuildArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<Exit> {
     let architectures = args
         .architectures
         .iter()
         .map(|name| find_architecture(name))
         .collect::<Result<Vec<_>>>()?;
+    // Patterns are checked before the mirror is contacted.
     let planned = usage(planned(&usage(session(interrupt))?, &args.operations))?;
     let images = Images::open()?;
     let mut source = Source::open(&images, &architectures, interrupt, args.fetched);
@@ -132,7 +135,7 @@ pub fn run(args: &BuildArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Resu
         bail_usage!("--kernels {unmatched}: no such kernel");
     }
     if releases.is_empty() {
-        bail_usage!("there is no kernel to count: 'syscost kernel fetch 6.1' gets one");
+        bail_usage!("no kernel to count: 'syscost kernel fetch 6.1' gets one");
     }
     store::atlas::write_about(&args.directory)?;
     let build = Build {
@@ -142,7 +145,7 @@ pub fn run(args: &BuildArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Resu
         releases,
         missing: Mutex::default(),
     };
-    build.count(&source)?;
+    build.count_kernels(&source)?;
     build.compare(&source)?;
     build.report(out)
 }
@@ -155,6 +158,7 @@ impl Build<'_> {
     }
 
     fn miss(&self, what: &str, why: &anyhow::Error) {
+        // After an interrupt everything fails, and none of it is a defect of the kernel.
         if !self.interrupt.is_set() {
             let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
             missing.push(format!("{what}: {why:#}"));
@@ -180,7 +184,7 @@ impl Build<'_> {
         jobs(self.args.jobs.map(usize::from))
     }
 
-    fn count(&self, source: &Source) -> Result<()> {
+    fn count_kernels(&self, source: &Source) -> Result<()> {
         let mut todo: Vec<Todo> = Vec::new();
         for release in &self.releases {
             let (machine, path) = usage(self.machine(release))?;
@@ -188,11 +192,13 @@ impl Build<'_> {
                 todo.push((release, machine, path));
             }
         }
+        // Before any kernel is fetched: a directory with counts of two probes would be useless.
         usage(self.check_probes(&todo))?;
         let all = counted(self.releases.len(), "kernel");
         let here = self.releases.len() - todo.len();
         note(&format_args!("{all}, {here} of them already counted"));
         let pace = Pace::new(todo.len());
+        // Fetches a kernel only when a job is free, so that at most a few images lie on the disk.
         let tasks = self
             .until_interrupted(todo)
             .filter_map(|(release, machine, path)| {
@@ -221,6 +227,7 @@ impl Build<'_> {
                 .iter()
                 .map(|cell| cell.operation.as_str())
                 .collect();
+            // A file of fewer boots or operations is counted anew, not completed: one file has the counts of one build.
             kernel.boots >= self.args.boots
                 && self
                     .planned
@@ -281,6 +288,7 @@ impl Build<'_> {
             has_counts |= path.exists();
             machines.push(machine);
         }
+        // Without counts of this machine, other machines' steps must not be removed.
         if self.interrupt.is_set() || !has_counts {
             return Ok(());
         }
@@ -292,6 +300,7 @@ impl Build<'_> {
             .collect::<Result<_>>()?;
         for old in &atlas.steps {
             let path = self.steps_path([&old.before, &old.after], &old.machine)?;
+            // A kernel that was inserted between two makes their old steps wrong.
             if machines.contains(&old.machine) && pairs.iter().all(|pair| pair.path != path) {
                 std::fs::remove_file(&path)
                     .with_context(|| format!("cannot remove {}", path.display()))?;
@@ -453,6 +462,7 @@ impl Pair<'_> {
     }
 
     fn fetch(&self, source: &Source) -> Result<()> {
+        // Images are needed only to explain steps, not to list them.
         if self.steps.iter().any(is_explained) {
             for kernel in self.kernels {
                 source.get(&kernel.release)?;
@@ -484,6 +494,7 @@ impl Pair<'_> {
         }
 
         store::atlas::read_steps(&self.path).is_ok_and(|written| {
+            // Explained steps are kept as long as the counts that they were made of are the same.
             let written = written.steps.iter().map(counts);
             written.eq(self.steps.iter().map(counts))
         })

@@ -1,5 +1,5 @@
-//! Where the kernels of an atlas come from: images that were fetched before, and the mirror. What is fetched for an atlas only
-//! is removed again when this is dropped.
+//! The kernels of an atlas: images that were fetched before, and those of the mirror. Images that are fetched only for an atlas are
+//! removed when this is dropped.
 
 use crate::kernel::note_unread;
 use crate::messages::note;
@@ -18,8 +18,8 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// What was fetched before, and unless `is_local`, what the mirror serves for `architectures`, where it can be read; else a note
-    /// says why not.
+    /// Images that were fetched before and, unless `is_local`, those that the mirror serves for `architectures`. If the mirror cannot
+    /// be read, prints a note with the reason.
     pub fn open(
         images: &'a Images,
         architectures: &[Architecture],
@@ -48,6 +48,7 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The releases that match the globs, newest first.
     pub fn offered(&mut self, architectures: &[Architecture], releases: &Releases) -> Vec<String> {
         let mut all = BTreeSet::new();
         for Image { facts, .. } in self.images.all() {
@@ -74,12 +75,12 @@ impl<'a> Source<'a> {
         if let Some(facts) = self.facts(release) {
             return Ok(facts);
         }
-        let found = self.mirrors.iter().find_map(|(_, mirror)| {
+        let offer = self.mirrors.iter().find_map(|(_, mirror)| {
             let mut packages = mirror.packages().iter();
             Some((mirror, packages.find(|one| one.release == release)?))
         });
         let (mirror, package) =
-            found.context("it has not been fetched, and the mirror does not have it")?;
+            offer.context("it has not been fetched, and the mirror does not have it")?;
         mirror.fetch(package)?;
         self.fetched.borrow_mut().push(release.to_string());
         self.facts(release)

@@ -58,10 +58,10 @@ enum Line<'a> {
 
 fn changed(steps: &[AtlasStep]) -> Table {
     let lines: Vec<Line> = steps.iter().flat_map(lines_of).collect();
-    Columns::of(&lines)
+    Columns::new(&lines)
         .left("instructions", name)
-        .right("before", |line| count(line, |(before, _)| before))
-        .right("after", |line| count(line, |(_, after)| after))
+        .right("before", |line| count_cell(line, |(before, _)| before))
+        .right("after", |line| count_cell(line, |(_, after)| after))
         .right("change", change)
         .right("%", |line| match line {
             Line::Operation(step) => {
@@ -89,7 +89,7 @@ fn name(line: &Line) -> String {
     }
 }
 
-fn count(line: &Line, side: impl Fn((f64, f64)) -> f64) -> Cell {
+fn count_cell(line: &Line, side: impl Fn((f64, f64)) -> f64) -> Cell {
     match line {
         Line::Operation(step) => {
             let count = side((step.before, step.after));
@@ -121,7 +121,7 @@ fn change(line: &Line) -> Cell {
 }
 
 fn not_judged(rows: &[NotJudged]) -> Table {
-    Columns::of(rows)
+    Columns::new(rows)
         .left("not judged", |row| row.operation.clone())
         .left("why", |row| format!("{}{}", row.reason, ranges(row)))
         .wrapping()
@@ -147,7 +147,7 @@ fn range(count: &AtlasCount) -> String {
 
 /// One row for each operation that changed.
 fn records(diff: &KernelDiff) -> Records {
-    Columns::of(&diff.changed)
+    Columns::new(&diff.changed)
         .field("operation", |step| step.operation.clone())
         .field("environment_before", |_| diff.before.clone())
         .field("environment_after", |_| diff.after.clone())
@@ -187,7 +187,7 @@ mod tests {
             }
         }
 
-        fn count(least: f64, most: f64) -> Option<AtlasCount> {
+        fn atlas_count(least: f64, most: f64) -> Option<AtlasCount> {
             Some(AtlasCount {
                 mode: least,
                 least,
@@ -229,8 +229,8 @@ mod tests {
             ],
             not_judged: vec![NotJudged {
                 operation: "file.rename".into(),
-                before: count(1_000.0, 1_161.0),
-                after: count(1_004.0, 1_160.0),
+                before: atlas_count(1_000.0, 1_161.0),
+                after: atlas_count(1_004.0, 1_160.0),
                 reason: "varies between boots".into(),
             }],
         }

@@ -28,6 +28,7 @@ fn fold(call: &Call, above: &str, lines: &mut Vec<String>) {
         .for_each(|child| fold(child, &path, lines));
 }
 
+/// The call tree as a flame graph, in instructions.
 pub fn kernel_flame(explanation: &KernelExplanation) -> Figure {
     let mut tree = Tree::default();
     grow(
@@ -53,6 +54,7 @@ fn value(instructions: f64) -> String {
     counted(instructions as u64, "instruction")
 }
 
+/// Both call trees in one flame graph, coloured by the change.
 pub fn kernel_difference(versus: &KernelVersus) -> Figure {
     let sides = [&versus.before, &versus.after];
     let mut tree = Tree::default();
@@ -83,7 +85,7 @@ pub fn kernel_difference(versus: &KernelVersus) -> Figure {
 }
 
 fn grow<'a>(tree: &mut Tree<'a>, call: &'a Call, side: usize) {
-    tree.own[side] += call.self_instructions as f64;
+    tree.weights[side] += call.self_instructions as f64;
     call.children
         .iter()
         .for_each(|child| grow(tree.child((FrameKind::Function, &child.name)), child, side));
@@ -95,8 +97,8 @@ mod tests {
     use model::explained::Group;
     use model::fixtures;
 
-    fn call(name: &str, own: u64, children: Vec<Call>) -> Call {
-        fixtures::call(name, Group::Work, own, children)
+    fn call(name: &str, instructions: u64, children: Vec<Call>) -> Call {
+        fixtures::call(name, Group::Work, instructions, children)
     }
 
     #[test]

@@ -8,6 +8,7 @@ use model::explained::{KernelExplanation, KernelVersus};
 
 const MOST: usize = 25;
 
+/// Groups and functions of both kernels. `all` includes functions with small changes.
 pub fn kernel_versus_document(versus: &KernelVersus, all: bool) -> Document {
     Document {
         blocks: vec![
@@ -75,7 +76,7 @@ fn versus_groups(versus: &KernelVersus) -> Table {
         .map(|sum| (sum.group.title(), sum.before, sum.after))
         .chain([all])
         .collect();
-    Columns::of(&rows)
+    Columns::new(&rows)
         .left("spent on", |row| row.0)
         .right("before", |row| row.1)
         .right("after", |row| row.2)
@@ -87,7 +88,7 @@ fn versus_groups(versus: &KernelVersus) -> Table {
 }
 
 fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
-    let mut table = Columns::of(&versus.functions)
+    let mut table = Columns::new(&versus.functions)
         .field("operation", |_| &versus.operation)
         .field("environment_before", |_| &versus.before.environment)
         .field("environment_after", |_| &versus.after.environment)

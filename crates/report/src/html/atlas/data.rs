@@ -27,6 +27,7 @@ struct Block {
     functions: Names,
 }
 
+/// The data as JSON, which must be escaped for a script element.
 pub fn block(atlas: &Atlas) -> String {
     let mut block = Block::default();
     // Kernels are the oldest first; the newest knows the most operations, in the order of the list.

@@ -1,4 +1,4 @@
-//! Release notes: what changed between neighbouring releases, in sentences.
+//! Release notes: changes between neighbouring releases, in sentences.
 
 use super::data::{machine_name, machines};
 use crate::html::page::Part;
@@ -14,6 +14,7 @@ const MOST_STEPS: usize = 10;
 const MOST_FUNCTIONS: usize = 3;
 const OPEN: usize = 2;
 
+/// Notes of all machines, with headings if there are several.
 pub fn parts(atlas: &Atlas) -> Vec<Part> {
     if atlas.steps.iter().all(|pair| pair.steps.is_empty()) {
         return vec![Part::note(

@@ -1,5 +1,5 @@
-//! The question and the answer, before everything else: of several files the verdict on each, of one file what entering the
-//! kernel costs.
+//! The question and the answer, at the top of the page: for several files the verdict on each, for one file the cost of entering the
+//! kernel.
 
 use super::RunsPage;
 use crate::comparison::answer::answer;
@@ -19,6 +19,7 @@ use std::collections::HashSet;
 
 const MOST_FILES: usize = 6;
 
+/// The study's question, else one that fits the files.
 pub fn question(page: &RunsPage) -> String {
     let study = page
         .detail()
@@ -35,12 +36,13 @@ pub fn question(page: &RunsPage) -> String {
             .detail()
             .is_some_and(|detail| columns::environments(&detail.summary).len() > 1) =>
         {
-            "What does each environment add to a system call?".to_string()
+            "How much does each environment add to a system call?".to_string()
         }
-        None => "What does a system call cost here?".to_string(),
+        None => "How much does a system call cost here?".to_string(),
     })
 }
 
+/// The answer: verdicts on the files, or the study's answer, or the cost of a system call.
 pub fn parts(page: &RunsPage) -> Vec<Part> {
     let mut parts = Vec::new();
     if let Some(comparison) = page.comparison {
@@ -85,14 +87,14 @@ fn in_short(summary: &Summary) -> String {
         .filter(|row| row.cost().is_some())
         .map(kernel)
         .collect();
-    let count = |wanted| firsts.iter().filter(|kernel| **kernel == wanted).count();
+    let [never, unknown] = [Kernel::Never, Kernel::Unknown]
+        .map(|wanted| firsts.iter().filter(|kernel| **kernel == wanted).count());
     let mut parts: Vec<String> = reference.into_iter().collect();
     if !firsts.is_empty() {
-        let unknown = more(count(Kernel::Unknown), "are not known");
+        let unknown = more(unknown, "are not known");
         parts.push(format!(
-            "Of {} with a cost, {} make no system call at all{}.",
+            "{never} of the {} with a cost make no system call{}.",
             counted(firsts.len() as u64, "operation"),
-            count(Kernel::Never),
             unknown.map_or(String::new(), |unknown| format!("; {unknown}"))
         ));
     }
@@ -104,13 +106,13 @@ fn added(summary: &Summary) -> Table {
     let rows = reference_calls(summary);
     let is_paired = rows.iter().any(|row| row.versus.is_some());
     let shown = if is_paired { &rows[..] } else { &[] };
-    Columns::of(shown)
+    Columns::new(shown)
         .left("environment", |row| &row.case.environment)
         .right("ns", |row| Cell::known(cost(row), nanoseconds))
         .right("ratio", |row| versus_ratio(row))
         .right("interval", |row| versus_interval(row))
         .table()
-        .titled(format!("What {REFERENCE} takes in each environment"))
+        .titled(format!("Cost of {REFERENCE} in each environment"))
 }
 
 fn firsts(rows: &[Row]) -> impl Iterator<Item = &Row> {

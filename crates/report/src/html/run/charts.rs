@@ -12,12 +12,9 @@ const MOST_FILES: usize = 4;
 /// Figures per file; each holds as many curves as there are marks.
 const MOST_FIGURES: usize = 8;
 
+/// Costs by area and ratios.
 pub fn parts(page: &RunsPage) -> Vec<Part> {
     let others = page.files.len().saturating_sub(1);
-    let left_out = |drawn: usize| {
-        let left_out = others.saturating_sub(drawn);
-        more(left_out, "more files are in the table and not drawn.").map(Part::note)
-    };
     let mut parts = Vec::new();
     if let (Some(main), Some(detail)) = (page.main(), page.detail()) {
         parts.extend(
@@ -25,7 +22,7 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
                 Part::Figure(figures::costs(main.label(), detail, page.comparison, unit))
             }),
         );
-        parts.extend(left_out(SERIES - 1));
+        parts.extend(left_out(others, SERIES - 1));
         parts.extend(start_up::figure(&detail.summary).map(Part::Figure));
         let ratios = page.comparison.map_or_else(
             || figures::environment_ratios(&detail.summary),
@@ -33,14 +30,20 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
         );
         parts.extend(ratios.map(Part::Figure));
         if page.comparison.is_some() {
-            parts.extend(left_out(SERIES));
+            parts.extend(left_out(others, SERIES));
         }
     }
     parts
 }
 
+fn left_out(files: usize, drawn: usize) -> Option<Part> {
+    let left_out = files.saturating_sub(drawn);
+    more(left_out, "more files are in the table and not drawn.").map(Part::note)
+}
+
+/// Costs over each parameter, figure and table.
 pub fn parameters(page: &RunsPage) -> Vec<Part> {
-    of_files(page, |detail| {
+    labelled_by_file(page, |detail| {
         detail
             .parameters
             .iter()
@@ -49,8 +52,9 @@ pub fn parameters(page: &RunsPage) -> Vec<Part> {
     })
 }
 
+/// Percentiles of single calls, figures and table.
 pub fn singles(page: &RunsPage) -> Vec<Part> {
-    of_files(page, |detail| {
+    labelled_by_file(page, |detail| {
         let Some((table, curves)) = &detail.singles else {
             return Vec::new();
         };
@@ -63,12 +67,12 @@ pub fn singles(page: &RunsPage) -> Vec<Part> {
     })
 }
 
-/// What the first files have of something, below their labels.
-fn of_files(page: &RunsPage, of: impl Fn(&Detail) -> Vec<Part>) -> Vec<Part> {
+/// Parts of the first files, each below the label of its file.
+fn labelled_by_file(page: &RunsPage, parts_of_file: impl Fn(&Detail) -> Vec<Part>) -> Vec<Part> {
     let known: Vec<(&str, Vec<Part>)> = page
         .files
         .iter()
-        .filter_map(|file| Some((file.label(), of(file.detail.as_ref()?))))
+        .filter_map(|file| Some((file.label(), parts_of_file(file.detail.as_ref()?))))
         .filter(|(_, parts)| !parts.is_empty())
         .collect();
     let left_out = known.len().saturating_sub(MOST_FILES);

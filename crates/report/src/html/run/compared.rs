@@ -16,6 +16,7 @@ use model::Unit;
 use stats::Ranged;
 use std::collections::HashMap;
 
+/// The comparison, with histograms in the table of costs.
 pub fn parts(page: &RunsPage, comparison: &Comparison) -> Vec<Part> {
     let rows = drawn(page, comparison);
     let labels: Vec<&str> = comparison
@@ -26,20 +27,24 @@ pub fn parts(page: &RunsPage, comparison: &Comparison) -> Vec<Part> {
     let legend = if rows.is_empty() {
         None
     } else {
-        Some(Part::Own(svg::key(&labels)))
+        Some(Part::Markup(svg::key(&labels)))
     };
-    let part = |block| match block {
-        // The table of costs has one column for each file and the name; that of ratios has one less.
-        Block::Pages(table) if table.columns().len() > labels.len() && !rows.is_empty() => {
-            let drawings = drawings(&table, &rows);
+    let blocks = comparison_document(comparison).blocks.into_iter();
+    legend
+        .into_iter()
+        .chain(blocks.map(|block| part(block, labels.len(), &rows)))
+        .collect()
+}
+
+/// The table of costs has one column for each file and the name; that of ratios has one less, and gets no drawings.
+fn part(block: Block, files: usize, rows: &Drawn) -> Part {
+    match block {
+        Block::Pages(table) if table.columns().len() > files && !rows.is_empty() => {
+            let drawings = drawings(&table, rows);
             Part::Drawn(table, vec![drawings])
         }
         block => Part::Block(block),
-    };
-    legend
-        .into_iter()
-        .chain(comparison_document(comparison).blocks.into_iter().map(part))
-        .collect()
+    }
 }
 
 fn drawings(table: &Table, rows: &Drawn) -> Drawings {
@@ -75,15 +80,17 @@ fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
             .iter()
             .flat_map(|detail| detail.summary.rows.iter().zip(&detail.distributions));
         for (row, samples) in rows_of {
-            let (Some(found), Some(_)) = (by_case.get(&row.case), samples) else {
+            let (Some(compared_row), Some(_)) = (by_case.get(&row.case), samples) else {
                 continue;
             };
-            let overlay = rows.entry(names.row(found)).or_insert_with(|| Overlay {
-                samples: vec![None; files],
-                costs: (0..files)
-                    .map(|file| in_column(found, file, Unit::Nanoseconds))
-                    .collect(),
-            });
+            let overlay = rows
+                .entry(names.row(compared_row))
+                .or_insert_with(|| Overlay {
+                    samples: vec![None; files],
+                    costs: (0..files)
+                        .map(|file| in_column(compared_row, file, Unit::Nanoseconds))
+                        .collect(),
+                });
             overlay.samples[column] = samples.as_ref();
         }
     }

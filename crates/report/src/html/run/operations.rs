@@ -24,6 +24,7 @@ const MOST_BESIDE: usize = 3;
 const MOST_DRAWN: usize = 2;
 const MOST_RUNS: usize = 8;
 
+/// The table of the baseline file, and those of other files folded.
 pub fn parts(page: &RunsPage) -> Vec<Part> {
     let main = page.main();
     let mut parts: Vec<Part> = main.iter().flat_map(|main| of_file(main, page)).collect();
@@ -98,12 +99,12 @@ fn filter(detail: &Detail, groups: &[Vec<usize>]) -> Filter {
         rows: groups
             .iter()
             .map(|group| {
-                let rows = || group.iter().map(|i| &detail.summary.rows[*i]);
+                let rows: Vec<&Row> = group.iter().map(|i| &detail.summary.rows[*i]).collect();
                 let kinds = [
-                    rows().all(|row| kernel(row) == Kernel::Never),
-                    rows().any(|row| kernel(row) == Kernel::Enters),
-                    rows().any(|row| !row.warnings.is_empty()),
-                    rows().any(|row| row.figure.is_err()),
+                    rows.iter().all(|row| kernel(row) == Kernel::Never),
+                    rows.iter().any(|row| kernel(row) == Kernel::Enters),
+                    rows.iter().any(|row| !row.warnings.is_empty()),
+                    rows.iter().any(|row| row.figure.is_err()),
                 ];
                 let kinds = KINDS
                     .iter()
@@ -112,8 +113,7 @@ fn filter(detail: &Detail, groups: &[Vec<usize>]) -> Filter {
                     .map(|((kind, _), _)| *kind)
                     .collect();
                 (
-                    rows()
-                        .next()
+                    rows.first()
                         .map_or(String::new(), |row| area(&row.case).to_string()),
                     kinds,
                 )
@@ -128,7 +128,25 @@ fn samples(detail: &Detail, row: usize) -> Option<&Distribution> {
 
 /// If environments stand side by side, only the first ones are drawn.
 fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Drawings> {
-    let drawings = |place: Option<&str>| Drawings {
+    if !is_beside {
+        return vec![histograms(detail, groups, None)];
+    }
+    let places = columns::environments(&detail.summary);
+    let drawn = if places.len() <= MOST_DRAWN {
+        places.len()
+    } else {
+        1
+    };
+    places
+        .into_iter()
+        .take(drawn)
+        .map(|place| histograms(detail, groups, Some(place)))
+        .collect()
+}
+
+/// A histogram for each group, from its row in `place` or, if that is `None`, from its first row.
+fn histograms(detail: &Detail, groups: &[Vec<usize>], place: Option<&str>) -> Drawings {
+    Drawings {
         title: place.map_or("samples".to_string(), |place| format!("samples, {place}")),
         cells: groups
             .iter()
@@ -142,21 +160,7 @@ fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Draw
                 .map(histogram)
             })
             .collect(),
-    };
-    if !is_beside {
-        return vec![drawings(None)];
     }
-    let places = columns::environments(&detail.summary);
-    let drawn = if places.len() <= MOST_DRAWN {
-        places.len()
-    } else {
-        1
-    };
-    places
-        .into_iter()
-        .take(drawn)
-        .map(|place| drawings(Some(place)))
-        .collect()
 }
 
 fn histogram(one: &Distribution) -> (f64, Markup) {
@@ -182,7 +186,7 @@ fn each_run(all: &[Row]) -> Table {
 
     let rows: Vec<&Row> = all.iter().filter(|row| runs(row) > 1).collect();
     let runs = rows.iter().map(|row| runs(row)).max().unwrap_or(0);
-    let mut columns = Columns::of(&rows)
+    let mut columns = Columns::new(&rows)
         .left("operation", |row| name(row))
         .right("mean", |row| ns(row.cost().map(|cost| cost.median.0)))
         .right("deviation", |row| {

@@ -15,12 +15,13 @@ pub struct Group<'a> {
     /// The parameters that they share, if there are several groups.
     pub heading: String,
     pub timings: Vec<Timing<'a>>,
-    /// What has no time, and why.
+    /// Cases without a time, with the reason.
     pub others: Vec<(String, String)>,
 }
 
 type Pair<'a> = (&'a Row, &'a Record);
 
+/// The groups of cases that have a matrix of their own.
 pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
     let pairs: Vec<Pair> = summary.rows.iter().zip(run.asked()).collect();
     let sets = grouped(pairs.iter().map(|pair| (&pair.0.case.params, *pair)));

@@ -60,12 +60,12 @@ impl Marks {
         } else {
             String::new()
         };
-        let holds = "~: the data cannot tell these apart: the 95% interval of the ratio includes 1";
+        let holds = "~: not distinguishable: the 95% interval of the ratio includes 1";
         let mut legend = vec![format!("{holds}{corrected}")];
         if self.untested > 0 {
             let count = self.untested;
             legend.push(format!(
-                "note: too few launches to tell {count} of the pairs apart: measure longer (--cpu-seconds)"
+                "note: too few launches to distinguish {count} of the pairs: measure longer (--cpu-seconds)"
             ));
         }
         legend
@@ -87,6 +87,7 @@ fn pairs<'a, 'b>(
         .flat_map(|(i, a)| timings[i + 1..].iter().map(move |b| (a, b)))
 }
 
+/// The lines of the matrix, aligned as Perl's Benchmark aligns them.
 pub fn lines(timings: &[Timing], marks: &Marks) -> Vec<String> {
     let mut slowest_first: Vec<&Timing> = timings.iter().collect();
     slowest_first.sort_by(|a, b| a.rate.total_cmp(&b.rate));
