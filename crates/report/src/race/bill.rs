@@ -2,7 +2,7 @@
 
 use crate::numbers::{counted, duration, nanoseconds};
 use analysis::attribute::bill::Bill;
-use analysis::compare::{RaceFound, Versus};
+use analysis::compare::{CauseOf, RaceFound, Versus};
 
 /// ` Its calls add 40.1 us (22.3 us to 61.0 us): 3,185 calls x 12.6 ns, most in openat.`; empty without unit costs.
 pub fn sentence(versus: &Versus) -> String {
@@ -22,10 +22,36 @@ pub fn sentence(versus: &Versus) -> String {
     }
     let [added, low, high] = bill.added_s.map(duration);
     format!(
-        " Its calls add {added} ({low} to {high}): {}{}.",
+        " Its calls add {added} ({low} to {high}): {}{}.{}",
         calls(bill, middle),
-        most(bill)
+        most(bill),
+        disagreement(versus, bill)
     )
+}
+
+/// If the race measured more or less than the calls add, beyond both intervals: by how much at least, and where.
+fn disagreement(versus: &Versus, bill: &Bill) -> String {
+    let Some([_, raced_low, raced_high]) = versus.difference else {
+        return String::new();
+    };
+    let [_, low, high] = bill.added_s;
+    if raced_low > high {
+        let place = versus.causes.first().and_then(|cause| match &cause.kind {
+            CauseOf::Calls { call } | CauseOf::TimePerCall { call } => Some(call.as_str()),
+            _ => None,
+        });
+        let place = place.map_or("outside of them".to_string(), |call| format!("in {call}"));
+        let more = duration(raced_low - high);
+        format!(" The race measured at least {more} more, most of it {place}.")
+    } else if raced_high < low {
+        let less = duration(low - raced_high);
+        format!(
+            " The race measured at least {less} less: {} costs less in the command than alone.",
+            bill.most
+        )
+    } else {
+        String::new()
+    }
 }
 
 /// `3,185 calls x 12.6 ns`
@@ -66,6 +92,11 @@ mod tests {
     use super::*;
 
     fn added(added_ms: [f64; 3]) -> String {
+        added_beside(added_ms, serde_json::Value::Null)
+    }
+
+    /// `difference` is that of the race, in seconds.
+    fn added_beside(added_ms: [f64; 3], difference: serde_json::Value) -> String {
         let bill = Bill {
             calls: 4000,
             bare_calls: 0,
@@ -73,7 +104,11 @@ mod tests {
             most: "openat".to_string(),
             most_s: 0.03,
         };
-        let versus = serde_json::json!({ "base": 0, "head": 1, "by_calls": bill });
+        let causes =
+            serde_json::json!([{"cause": "time_per_call", "call": "openat", "seconds": 0.1}]);
+        let versus = serde_json::json!({
+            "base": 0, "head": 1, "by_calls": bill, "difference": difference, "causes": causes,
+        });
         sentence(&serde_json::from_value(versus).unwrap())
     }
 
@@ -96,5 +131,19 @@ mod tests {
         ] {
             assert_eq!(added(added_ms), expected);
         }
+    }
+
+    #[test]
+    fn a_race_that_measured_another_difference_says_where() {
+        let beside =
+            |difference: [f64; 3]| added_beside([80.0, 70.0, 90.0], serde_json::json!(difference));
+        let more = beside([0.2, 0.15, 0.25]);
+        let expected = " The race measured at least 0.0600 s more, most of it in openat.";
+        assert!(more.ends_with(expected), "{more}");
+        let less = beside([0.02, 0.01, 0.03]);
+        let expected = " The race measured at least 0.0400 s less: openat costs less in the command than alone.";
+        assert!(less.ends_with(expected), "{less}");
+        let agrees = beside([0.1, 0.05, 0.15]);
+        assert!(agrees.ends_with("4,000 calls x 20.0 us."), "{agrees}");
     }
 }
