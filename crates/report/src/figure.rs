@@ -266,6 +266,8 @@ pub struct Frame {
 pub enum FrameKind {
     Process,
     Function,
+    /// Functions without symbols, by the file that has them.
+    NoSymbol,
     Call,
 }
 

@@ -88,8 +88,12 @@ impl<'a> Tree<'a> {
             let share = width / whole;
             if share >= NARROWEST {
                 let (value, change) = words([tree.sum(0), tree.sum(1)]);
+                let name = match kind {
+                    FrameKind::NoSymbol => format!("[{name}]"),
+                    _ => name.to_string(),
+                };
                 frames.push(Frame {
-                    name: name.to_string(),
+                    name: name.clone(),
                     words: format!("{name}: {value}"),
                     kind: *kind,
                     change,

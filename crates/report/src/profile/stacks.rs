@@ -1,7 +1,7 @@
 //! Who makes the calls: the stacks of a profile, as a table, as folded lines that flame graph programs read, and as a flame
 //! graph of our own.
 
-use crate::figure::tree::Tree;
+use crate::figure::tree::{Step, Tree};
 use crate::figure::{Chart, Figure, FrameKind};
 use crate::numbers::{counted, duration, in_seconds};
 use crate::{Columns, Table};
@@ -154,7 +154,44 @@ pub fn flame_difference(profiles: [&Profile; 2], weight: &Weight) -> Option<Figu
 fn grow<'a>(tree: &mut Tree<'a>, profile: &'a Profile, weight: &Weight, side: usize) {
     for stack in &profile.stacks {
         if let Some(weight) = weight.weigh(stack).filter(|weight| *weight > 0.0) {
-            tree.add(path(stack), side, weight);
+            tree.add(named(path(stack)), side, weight);
         }
+    }
+}
+
+/// Functions of one file that have no symbols, one below the other, become one frame: `[git]`. Their addresses say nothing to a reader.
+fn named<'a>(path: impl Iterator<Item = Step<'a>>) -> impl Iterator<Item = Step<'a>> {
+    path.map(|(kind, name)| match file_without_symbol(name) {
+        Some(file) if kind == FrameKind::Function => (FrameKind::NoSymbol, file),
+        _ => (kind, name),
+    })
+    .dedup_by(|one, next| one == next && one.0 == FrameKind::NoSymbol)
+}
+
+/// Of `git:0x1e7690` or `lib.so+0x80c4`.
+fn file_without_symbol(frame: &str) -> Option<&str> {
+    let (file, address) = frame.rsplit_once("0x")?;
+    let is_address = !address.is_empty() && address.chars().all(|digit| digit.is_ascii_hexdigit());
+    file.strip_suffix([':', '+']).filter(|_| is_address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_without_symbols_are_one_frame_a_file() {
+        let frames = [
+            "main",
+            "git:0x1e7690",
+            "git:0x10",
+            "libz.so.1+0x80c4",
+            "git:0x1",
+            "0x12",
+            "a::0xg",
+        ];
+        let path = frames.map(|name| (FrameKind::Function, name));
+        let names: Vec<&str> = named(path.into_iter()).map(|(_, name)| name).collect();
+        assert_eq!(names, ["main", "git", "libz.so.1", "git", "0x12", "a::0xg"]);
     }
 }

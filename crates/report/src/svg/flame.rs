@@ -24,7 +24,7 @@ fn class(frame: &Frame) -> &'static str {
         (Some(1), _) => "change more1",
         (Some(2..), _) => "change more2",
         (None, FrameKind::Process) => "f0",
-        (None, FrameKind::Function) => "f1",
+        (None, FrameKind::Function | FrameKind::NoSymbol) => "f1",
         (None, FrameKind::Call) => "f2",
     }
 }

@@ -42,7 +42,7 @@ fn facts(diff: &KernelDiff) -> Vec<(&'static str, String)> {
         (
             "Counts",
             format!(
-                "instructions of an emulated processor; what differs, in {} of each",
+                "emulated instructions; differences in {} of each kernel",
                 counted(diff.boots as usize, "boot")
             ),
         ),
@@ -245,7 +245,7 @@ mod tests {
 Before   linux-6.1
 After    linux:bzImage
 Changed  2 of 213 operations; 210 equal, 1 not judged
-Counts   instructions of an emulated processor; what differs, in 2 boots of each
+Counts   emulated instructions; differences in 2 boots of each kernel
 
 instructions         before    after  change     %
 id.getppid              329      350     +21  +6.4
