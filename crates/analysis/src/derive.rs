@@ -155,9 +155,10 @@ fn row(study: &StudyView, derived: &Derived, pair: (&Record, &Record)) -> Derive
     let (a, b) = pair;
 
     let is_difference = derived.combination == Combination::Difference;
-    let of_second = study.scale(&derived.pair[1]);
+    let second_scale = study.scale(&derived.pair[1]);
     let scale = study.scale(&derived.pair[0]).filter(|scale| {
-        is_difference && of_second.is_some_and(|o| (scale.calls, &scale.unit) == (o.calls, &o.unit))
+        is_difference
+            && second_scale.is_some_and(|o| (scale.calls, &scale.unit) == (o.calls, &o.unit))
     });
     let both_counted = [a, b]
         .iter()

@@ -63,8 +63,8 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
         machine,
         control: None,
         warnings: recorded
-            .chain(RunWarning::of_rounds(run, &panel.calm))
-            .chain(RunWarning::of_host(&run.host))
+            .chain(RunWarning::about_rounds(run, &panel.calm))
+            .chain(RunWarning::about_host(&run.host))
             .chain(more_derived)
             .collect(),
         repeats: Vec::new(),
@@ -77,7 +77,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
 /// Work in user mode always has one: its tail is the machine's.
 fn yardstick_latency(record: &Record) -> Option<RowLatency> {
     let new_latency = if record.case.is_plain(SPIN) {
-        RowLatency::of_yardstick
+        RowLatency::for_yardstick
     } else {
         RowLatency::new
     };
@@ -125,7 +125,7 @@ impl Yardsticks<'_> {
             precision_percent: run.plan.precision_percent,
             run,
             panel,
-            machine: Side::of_machine(&[], run_deviation(run)),
+            machine: Side::from_machine(&[], run_deviation(run)),
             cold: ColdRatios::new(run, &panel.calm),
         }
     }
@@ -291,7 +291,7 @@ fn moves(
         return None;
     }
     Some(Moves {
-        case: Side::of_case(&[(launches?.clone(), 0.0)])?,
+        case: Side::from_case(&[(launches?.clone(), 0.0)])?,
         machine: yardsticks.machine,
     })
 }

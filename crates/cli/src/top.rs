@@ -152,7 +152,7 @@ pub fn run(args: &TopArgs) -> Result<Exit> {
 impl TopArgs {
     fn show(&self, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Result<Show> {
         let view = if self.sampled {
-            View::of_samples(self.by, self.sort)
+            View::for_samples(self.by, self.sort)
         } else {
             View::new(self.by, self.sort)
         };

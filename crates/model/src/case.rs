@@ -69,10 +69,12 @@ pub const SPIN: &str = "call.spin";
 /// Cheap operations that every run measures, half in user mode and half in the kernel: what they all share is the machine's
 /// speed. They need no set-up and no device.
 pub const PANEL: [&str; 12] = [
+    // In user mode.
     EMPTY_LOOP,
     EMPTY_CALL,
     SPIN,
     "sync.mutex",
+    // In the kernel.
     REFERENCE,
     "id.umask",
     "id.uname",

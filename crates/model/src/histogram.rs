@@ -22,6 +22,7 @@ impl Default for Histogram {
 
 impl From<Vec<(u16, u64)>> for Histogram {
     fn from(pairs: Vec<(u16, u64)>) -> Histogram {
+        // A file may name a bucket twice: its counts add up.
         let mut histogram = Histogram::default();
         pairs
             .into_iter()
@@ -51,7 +52,7 @@ impl Histogram {
     }
 
     /// The counts read with the resolution of single calls: files have the buckets alone.
-    pub fn of_single_calls(self) -> Histogram {
+    pub fn for_single_calls(self) -> Histogram {
         Histogram {
             per_octave: Histogram::SINGLE,
             ..self

@@ -36,13 +36,13 @@ pub struct SingleCalls {
 }
 
 fn histogram<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Histogram, D::Error> {
-    Ok(Histogram::deserialize(deserializer)?.of_single_calls())
+    Ok(Histogram::deserialize(deserializer)?.for_single_calls())
 }
 
 fn histogram_if_known<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Histogram>, D::Error> {
-    Ok(Option::<Histogram>::deserialize(deserializer)?.map(Histogram::of_single_calls))
+    Ok(Option::<Histogram>::deserialize(deserializer)?.map(Histogram::for_single_calls))
 }
 
 /// Times of single calls, or in one line why there are none.

@@ -98,6 +98,7 @@ pub struct Expectation(pub Vec<Expected>);
 impl Expectation {
     /// Whether these entries, counted per iteration, are those declared, with the values of parameters.
     pub fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
+        // An entry that is not declared is as wrong as one that is missing.
         let unknown = counted.names().any(|name| self.find(name).is_none());
         !unknown
             && self

@@ -1,5 +1,6 @@
 use super::Run;
 
+// File names have 255 bytes at most, and the start, the seed and an ending follow.
 const LONGEST: usize = 64;
 
 const UNKNOWN: &str = "unknown";

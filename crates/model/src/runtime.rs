@@ -19,6 +19,7 @@ const LIBRARIES: &[&str] = &[
 
 /// The beginnings of the names of functions in programs that have their library in them.
 const FUNCTIONS: &[&str] = &[
+    // The C library.
     "pthread_",
     "futex_",
     "syscall",
@@ -27,37 +28,46 @@ const FUNCTIONS: &[&str] = &[
     "usleep",
     "sleep",
     "getaddrinfo",
+    // Rust.
     "std::",
     "<std::",
     "core::",
     "<core::",
     "alloc::",
     "parking_lot",
+    // Go.
     "runtime.",
     "runtime/",
     "syscall.",
     "internal/",
     "sync.",
+    // Java.
     "Unsafe_Park",
     "Parker::",
     "Monitor",
     "ObjectMonitor",
     "PlatformEvent::",
     "os::",
+    // Event loops in C.
     "uv_",
     "event_base_loop",
     "epoll_dispatch",
+    // CPython.
     "Py_",
     "PyEval_",
     "PyMutex_",
     "PyObject_",
     "PyRun_",
     "PyThread_",
+    // Perl.
     "Perl_",
     "perl_",
+    // Ruby.
     "rb_",
+    // Node.js.
     "v8::",
     "node::",
+    // The first functions of threads.
     "start_thread",
     "clone",
 ];
@@ -78,6 +88,7 @@ pub fn is_library(file: &str) -> bool {
 pub fn is_runtime(function: &str) -> bool {
     let bare = function
         .trim_start_matches('_')
+        // Aliases within glibc are named `__GI_NAME`.
         .trim_start_matches("GI_")
         .trim_start_matches("libc_");
     function.starts_with(['[', '/'])

@@ -297,6 +297,7 @@ fn add_total(totals: &mut IndexMap<Key, CallCount>, by: By, group: &str, count: 
         .add(count);
 }
 
+// The times of failed calls are not known apart from those of the others.
 fn each_error(count: &CallCount, add: &mut impl FnMut(&str, &CallCount)) {
     for (error, calls) in &count.errors {
         add(

@@ -89,7 +89,7 @@ struct NextRun {
 
 impl Side {
     /// A case by its runs, each with how much slower the machine was. `None` without runs, or if one has no launch.
-    pub fn of_case(runs: &[(Launches, f64)]) -> Option<Side> {
+    pub fn from_case(runs: &[(Launches, f64)]) -> Option<Side> {
         let logs: Vec<f64> = runs
             .iter()
             .map(|(run, slower_ln)| run.level_ns.ln() - slower_ln)
@@ -140,13 +140,13 @@ impl Side {
     }
 
     /// The machine as a whole, by how much slower it was in each run (none if that is unknown) and by what moves whole runs.
-    pub fn of_machine(slower_ln: &[f64], learned: Deviation) -> Side {
+    pub fn from_machine(slower_ln: &[f64], learned: Deviation) -> Side {
         Side::new(slower_ln, Deviation::NONE, Session::Known(learned))
     }
 
     /// The machine with how much slower it was in each of these runs.
     pub fn in_runs(&self, slower_ln: &[f64]) -> Side {
-        Side::of_machine(slower_ln, self.one_run())
+        Side::from_machine(slower_ln, self.one_run())
     }
 
     /// The mean of sides that were measured in one session, each with how much slower the machine was; 0 if that is unknown.

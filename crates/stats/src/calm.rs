@@ -52,7 +52,7 @@ impl Calm {
             .collect();
         Calm {
             above,
-            ..Calm::of_indices(&indices)
+            ..Calm::from_indices(&indices)
         }
     }
 
@@ -71,7 +71,7 @@ impl Calm {
     }
 
     /// Selects rounds by how far the median member was above its floor, by block and round; infinite if that is unknown.
-    fn of_indices(indices: &[Vec<f64>]) -> Calm {
+    fn from_indices(indices: &[Vec<f64>]) -> Calm {
         let rounds = indices.iter().enumerate().flat_map(|(block, rounds)| {
             rounds
                 .iter()

@@ -112,10 +112,10 @@ fn from_start(points: &[f64]) -> Vec<f64> {
 
 /// Extends the sums over all pairs in `first + 1..end` to those in `first..end`.
 fn add_point(points: &[f64], first: usize, sums: &mut [f64]) {
-    let mut of_first = 0.0;
+    let mut from_first = 0.0;
     for (point, sum) in points[first + 1..].iter().zip(&mut sums[first + 2..]) {
-        of_first += (points[first] - point).abs();
-        *sum += of_first;
+        from_first += (points[first] - point).abs();
+        *sum += from_first;
     }
 }
 

@@ -121,15 +121,15 @@ mod tests {
     }
 
     fn one_run(level_ns: f64, levels_ns: Vec<f64>, is_placed: bool) -> Side {
-        let of_launches = if is_placed { 0.0 } else { LAUNCHES };
+        let launch_scatter = if is_placed { 0.0 } else { LAUNCHES };
         let run = Launches {
             level_ns,
             levels_ns,
-            of_launches,
+            launch_scatter,
             is_placed,
             ..Launches::default()
         };
-        Side::of_case(&[(run, 0.0)]).unwrap()
+        Side::from_case(&[(run, 0.0)]).unwrap()
     }
 
     fn compared(random: &mut ChaCha8Rng, ratio: f64, moved: f64) -> BetweenRuns {
@@ -198,14 +198,14 @@ mod tests {
                     let run = Launches {
                         level_ns,
                         levels_ns: vec![level_ns; 6],
-                        of_launches: LAUNCHES,
+                        launch_scatter: LAUNCHES,
                         earlier: earlier.to_vec(),
                         ..Launches::default()
                     };
                     (run, 0.0)
                 })
                 .collect();
-            Side::of_case(&runs).unwrap()
+            Side::from_case(&runs).unwrap()
         }
 
         assert!(

@@ -72,7 +72,7 @@ impl Deviation {
         })
     }
 
-    pub(super) fn of_mean(values: &[f64]) -> Option<Deviation> {
+    pub(super) fn mean_error(values: &[f64]) -> Option<Deviation> {
         let one = Deviation::known(values)?;
         Some(one.times(1.0 / (one.degrees + 1.0).sqrt()))
     }

@@ -21,7 +21,7 @@ pub struct Interval {
 
 impl Interval {
     /// An interval that was made for exactly 95%, as Student's are.
-    pub fn of_95_percent(low: f64, high: f64) -> Interval {
+    pub fn with_95_percent(low: f64, high: f64) -> Interval {
         Interval {
             low,
             high,

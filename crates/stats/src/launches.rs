@@ -44,7 +44,7 @@ pub struct Launches {
     /// The number of undisturbed rounds that these are from; 0 if there was none.
     pub rounds: usize,
     /// ln of what launches of the panel scatter by, as a standard deviation; 0 if that is unknown.
-    pub of_launches: f64,
+    pub launch_scatter: f64,
     /// The cost relative to the machine, in units of its panel.
     pub relative: Option<f64>,
     /// The same in earlier runs.
@@ -79,13 +79,13 @@ pub(super) fn by_launches(run: &Launches) -> Option<Deviation> {
     // The number of launches that count as independent values.
     let mut independent = logs.len() as f64;
     // Without a panel, only the launches themselves show their scatter.
-    if run.of_launches == 0.0 {
+    if run.launch_scatter == 0.0 {
         let one = Deviation::with_degrees(&logs, 1.0).unwrap_or(ONE_LAUNCH);
         return Some(one.times((OF_MEDIAN / independent).sqrt()));
     }
     let times = if run.is_placed { PLACED_LAUNCHES } else { 1.0 };
     let expected = Deviation {
-        sd: times * run.of_launches,
+        sd: times * run.launch_scatter,
         degrees: EXPECTED_OF_LAUNCHES,
     };
     let one = expected.moderated(&logs);
@@ -190,7 +190,7 @@ mod tests {
         fn error(apart: f64) -> f64 {
             let run = Launches {
                 levels_ns: [1.0, 1.0 + apart].repeat(8),
-                of_launches: 0.002,
+                launch_scatter: 0.002,
                 ..Launches::default()
             };
             by_launches(&run).unwrap().sd / apart

@@ -17,13 +17,13 @@ pub struct WithLoop<'a> {
 /// Not by rounds, as other ratios: the slots of single calls are too short for a net cost of their own.
 pub fn net_ratio(a: WithLoop, b: WithLoop) -> Option<Ranged> {
     let value = ratio(a.net()?, b.net()?)?;
-    let of_launches: Option<Vec<f64>> = a
+    let launch_ratios: Option<Vec<f64>> = a
         .nets()
         .into_iter()
         .zip(b.nets())
         .map(|(a, b)| Some(ratio(a, b)?.ln()))
         .collect();
-    let low_high = over_launches(of_launches?).and_then(|ranged| ranged.exp().low_high);
+    let low_high = over_launches(launch_ratios?).and_then(|ranged| ranged.exp().low_high);
     Some(Ranged {
         value,
         low_high: low_high.map(|(low, high)| (low.min(value), high.max(value))),

@@ -13,8 +13,11 @@ use model::Measurement;
 /// The interval is that of the launches' order statistics from nine on; Student's of fewer, widened to hold the other from six on, as
 /// layouts are not normal. `None` for fewer than three launches.
 pub fn paired_difference(a: &Measurement, b: &Measurement) -> Option<Ranged> {
-    let (of_a, of_b) = (a.iterations as f64, b.iterations as f64);
-    over_launches(by_launch(a, rounds(a, b, |a, b| Some(a / of_a - b / of_b))))
+    let (a_iterations, b_iterations) = (a.iterations as f64, b.iterations as f64);
+    over_launches(by_launch(
+        a,
+        rounds(a, b, |a, b| Some(a / a_iterations - b / b_iterations)),
+    ))
 }
 
 /// a / b: the same of ln a - ln b.
@@ -29,7 +32,7 @@ pub fn paired_p_value(a: &Measurement, b: &Measurement) -> Option<f64> {
     Some(
         BetweenRuns {
             log_ratio: moments(&ratios).0,
-            error: Deviation::of_mean(&ratios)?,
+            error: Deviation::mean_error(&ratios)?,
         }
         .p_differs(),
     )

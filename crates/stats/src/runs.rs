@@ -63,7 +63,10 @@ pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 
 /// Student's interval of 95% of the mean of `values`, one for each run; `None` for fewer than three.
 pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
-    let (mean, half) = (mean_log(values)?, Deviation::of_mean(values)?.half_width());
+    let (mean, half) = (
+        mean_log(values)?,
+        Deviation::mean_error(values)?.half_width(),
+    );
     Some((mean - half, mean + half))
 }
 

@@ -22,6 +22,7 @@ impl Releases {
             let series = version
                 .strip_prefix(glob.as_str())
                 .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+            // Other builds have to be named in full, so that `6.*` does not take each of a series.
             glob_match(glob, release) && (is_cloud || glob == release)
                 || is_cloud && (glob_match(glob, version) || series)
         })

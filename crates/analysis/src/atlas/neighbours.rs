@@ -28,6 +28,7 @@ fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a Atla
     let alike = pairs(kernels)
         .into_iter()
         .filter(|(a, b)| are_alike(&a.release, &b.release));
+    // From series to series first, then within each.
     pairs(&ends(kernels)).into_iter().chain(alike).collect()
 }
 

@@ -64,6 +64,7 @@ pub fn bill(profile: &Profile, run: &Run, here: &str, there: &str) -> Option<Bil
         if known.is_none() {
             bill.bare_calls += count.calls;
         }
+        // Calls without a price cross the kernel's entry too, and most environments add their cost there.
         let (operation, ns) =
             known.unwrap_or_else(|| (REFERENCE.to_string(), null_there - null_here));
         let calls = count.calls as f64;

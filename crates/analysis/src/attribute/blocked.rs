@@ -71,6 +71,7 @@ struct Known {
 
 type Rule = (fn(&Known) -> bool, Because);
 
+// Certain facts come first: locks and timers, then who is at the other end, then who ended the wait.
 /// The first rule that matches decides.
 const RULES: &[Rule] = &[
     (|it| it.lock || it.call == LOCKS, Lock),

@@ -180,6 +180,7 @@ fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
             let counts = classes.iter().map(|total| &total.count);
             let counts = counts.filter(|count| count.call == *call);
             let number: u64 = counts.clone().map(|count| count.calls).sum();
+            // With its detail, a rare call would stand before frequent ones.
             if number < all / RARE {
                 return (true, call.clone());
             }

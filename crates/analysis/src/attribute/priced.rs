@@ -74,6 +74,7 @@ impl Pricing {
         by_weight.truncate(most);
         let mut operations: BTreeSet<&'static str> = BTreeSet::new();
         for (operation, priced) in &by_weight {
+            // Operations that are subtracted have to be measured as well.
             operations.extend(priced.less.iter().chain([operation]));
         }
         Pricing {
@@ -147,8 +148,8 @@ pub fn price(profile: &mut Profile, costs: &Costs, operations: &[&str]) {
             calls += count.calls;
             system_ns += takes_ns(count, null_ns);
         }
-        let own_ns = group.cpu_ns.map(|ns| without_stops(ns, calls, stop_ns));
-        group.user_ns = own_ns.map(|ns| ns.saturating_sub(system_ns));
+        let program_ns = group.cpu_ns.map(|ns| without_stops(ns, calls, stop_ns));
+        group.user_ns = program_ns.map(|ns| ns.saturating_sub(system_ns));
         group.system_ns = Some(system_ns);
         group.cpu_ns = None;
     }
@@ -165,10 +166,10 @@ pub fn price(profile: &mut Profile, costs: &Costs, operations: &[&str]) {
             let faults = usage.minor_faults.unwrap_or(0);
             let each_ns = costs.price_of(FAULT).map_or(0.0, |price| price.ns);
             let faults_ns = (faults as f64 * each_ns) as u64;
-            let own_ns = calls_ns.saturating_add(faults_ns);
-            let stops_ns = system_ns.saturating_sub(own_ns);
+            let program_ns = calls_ns.saturating_add(faults_ns);
+            let stops_ns = system_ns.saturating_sub(program_ns);
             let user_ns = user_ns.saturating_sub((stops_ns as f64 * TICKED_USER) as u64);
-            usage.system_ns = Some(own_ns);
+            usage.system_ns = Some(program_ns);
             usage.user_ns = Some(user_ns);
             usage.outside = Some(Outside {
                 user_ns,
@@ -176,8 +177,8 @@ pub fn price(profile: &mut Profile, costs: &Costs, operations: &[&str]) {
                 ..Outside::default()
             });
         } else {
-            let own_ns = without_stops(ran_ns, all.calls, stop_ns);
-            usage.user_ns = Some(own_ns.saturating_sub(calls_ns));
+            let program_ns = without_stops(ran_ns, all.calls, stop_ns);
+            usage.user_ns = Some(program_ns.saturating_sub(calls_ns));
             usage.system_ns = Some(calls_ns);
         }
     }

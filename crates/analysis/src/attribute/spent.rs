@@ -116,6 +116,7 @@ pub fn spent(profile: &Profile) -> Spent {
         parts.retain(|part| part.wall_s > Some(NOTHING * wall_s));
         (time_spent.wall_s, time_spent.on_cpus_s) = (Some(wall_s), on_cpus_s);
     }
+    // Logs of strace have no CPU times; their elapsed times are divided instead.
     if let Some((wall_s, logged)) = logged(profile)
         && time_spent.whole_s().is_none()
     {
@@ -317,6 +318,7 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
     let tracer_s = if outside.is_some() {
         tracing_s(profile)
     } else {
+        // The tracer cannot have added more than the CPU time beside the calls.
         tracing_s(profile).min(beside_s)
     };
     let mut parts = vec![(PartKind::Calls, calls_s), (PartKind::Tracer, tracer_s)];
@@ -388,6 +390,7 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
     }
     let waiting_ns = usage.waiting_ns.or(profile.all_calls().runnable_ns);
     let waiting_s = waiting_ns.map_or(0.0, s).min((wall_s - blocked_s).max(0.0));
+    // Without the scheduler's states, time off the CPU is wall time for a single thread only.
     if !alone {
         return None;
     }

@@ -82,12 +82,12 @@ impl Reason {
             .iter()
             .find(|(_, calls)| calls.split_whitespace().any(|call| call == name));
         let known =
-            row.and_then(|(reason, _)| reason.or_else(|| class.descriptor.and_then(of_descriptor)));
+            row.and_then(|(reason, _)| reason.or_else(|| class.descriptor.and_then(by_descriptor)));
         known.unwrap_or(Reason::Other)
     }
 }
 
-fn of_descriptor(kind: DescriptorKind) -> Option<Reason> {
+fn by_descriptor(kind: DescriptorKind) -> Option<Reason> {
     Some(match kind {
         DescriptorKind::File | DescriptorKind::Directory => Reason::Disk,
         DescriptorKind::Pipe => Reason::Pipe,

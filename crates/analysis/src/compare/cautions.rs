@@ -80,6 +80,7 @@ pub fn cautions(
 ) -> Vec<Caution> {
     let infos: Vec<&ColumnInfo> = columns.iter().map(|column| &column.info).collect();
     let mut cautions = Vec::new();
+    // A wrong choice of files first, then what distorts all rows, then single rows.
     cautions.extend(same_run(&infos));
     cautions.extend(mixed(&infos));
     cautions.extend(incomplete(&infos));

@@ -114,6 +114,7 @@ impl Column {
         let rows = || self.rows.iter().filter(|row| row.case.is_plain(operation));
         rows()
             .find(|row| row.case.environment == "native")
+            // A run without native rows has its reference in another environment, but never as instructions.
             .or_else(|| rows().find(|row| row.instructions().is_none()))
     }
 }

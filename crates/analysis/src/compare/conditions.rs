@@ -21,6 +21,7 @@ pub type Condition = (&'static str, fn(&ColumnInfo) -> Option<Known>);
 
 /// The most important first.
 pub const CONDITIONS: [Condition; 29] = [
+    // The kernel and the processor change costs most.
     ("measured by", |info| Some(origin(info))),
     ("kernel", |info| {
         joined([&info.host.system, &info.host.kernel])
@@ -35,6 +36,7 @@ pub const CONDITIONS: [Condition; 29] = [
     ("architecture", |info| text(&info.host.architecture)),
     ("hypervisor", |info| text(&info.host.hypervisor)),
     ("container", |info| text_or_none(info, &info.host.container)),
+    // Settings of the kernel.
     ("clock", |info| text(&info.host.clock_source)),
     ("preemption", |info| text(&info.host.preemption)),
     ("timer ticks a second", |info| {
@@ -50,6 +52,7 @@ pub const CONDITIONS: [Condition; 29] = [
     ("CPU quota", |info| {
         text_or_none(info, &info.host.cpu_quota.map(|cpus| format!("{cpus:.2}")))
     }),
+    // The programs and where they ran.
     ("C library", |info| text(&info.host.libc)),
     ("probe compiler", |info| {
         if info.is_measured() {
@@ -72,6 +75,7 @@ pub const CONDITIONS: [Condition; 29] = [
             .busy_cpus
             .map(|busy| Known::Count(busy.round() as u64))
     }),
+    // The run itself.
     ("time for measuring", |info| {
         let given = info.whole_s.unwrap_or(info.budget_s);
         if info.is_measured() {

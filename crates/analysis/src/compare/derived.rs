@@ -93,6 +93,7 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
 impl Rows {
     /// If several have the same name, the first counts.
     fn place(&mut self, index: usize, derived: &DerivedRow) {
+        // Columns of different environments match by name and parameters alone.
         let environment = if self.apart {
             String::new()
         } else {

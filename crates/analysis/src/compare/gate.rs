@@ -123,6 +123,7 @@ impl Gate {
                 findings => findings,
             },
             Some(Work::Unknown) if self.entries.is_some() => match self.by_cost(ratio) {
+                // Certain growth fails even if the entries are unknown.
                 grown @ GateVerdict::Grown { .. } => grown,
                 _ => GateVerdict::NotJudged {
                     reason: NotJudged::EntriesUnknown,
@@ -137,6 +138,7 @@ impl Gate {
         let fails = match (self.entries, self.limit) {
             (Some(EntriesRule::Any), _) => true,
             (Some(EntriesRule::More), _) => total > base + EQUAL,
+            // Without a rule about entries, these may grow as much as costs may.
             (None, limit) => total > base * (1.0 + limit.unwrap_or(0.0)) + EQUAL,
         };
         match (fails, self.limit) {

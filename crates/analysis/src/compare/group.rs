@@ -20,6 +20,7 @@ impl Column {
             .iter()
             .flat_map(|column| column.panel.clone())
             .collect();
+        // The scatter that was learned from the most runs.
         let machine = columns
             .iter()
             .map(|column| column.machine)
@@ -90,6 +91,7 @@ fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
     for (index, count) in counts.iter().enumerate() {
         match files.iter().find(|(file, _)| *file == index) {
             Some((_, row)) => runs.extend(row.runs.clone()),
+            // Runs without the row keep their place, so that runs line up across rows.
             None => runs.resize(runs.len() + count, None),
         }
     }

@@ -111,11 +111,11 @@ fn verdict(
 
 /// The ratio of two counts with that of any two repeats; `None` if there is nothing to divide by.
 fn exact(count: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
-    let ((own_low, own_high), (base_low, base_high)) = count.low_high.zip(base.low_high)?;
-    if base_low <= 0.0 || own_low <= 0.0 {
+    let ((count_low, count_high), (base_low, base_high)) = count.low_high.zip(base.low_high)?;
+    if base_low <= 0.0 || count_low <= 0.0 {
         return None;
     }
-    let (low, high) = (own_low / base_high, own_high / base_low);
+    let (low, high) = (count_low / base_high, count_high / base_low);
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     let mark = match (low, high) {
         _ if low > most => Mark::More,

@@ -87,8 +87,8 @@ impl<'a> Sides<'a> {
             &self.kernel
         };
         let Some(Yardstick { shifts, control }) = yardstick.as_ref().filter(|yardstick| {
-            let [own_shifts, base_shifts] = &yardstick.shifts;
-            (own_shifts.len(), base_shifts.len()) == (cell.runs.len(), base.runs.len())
+            let [column_shifts, base_shifts] = &yardstick.shifts;
+            (column_shifts.len(), base_shifts.len()) == (cell.runs.len(), base.runs.len())
         }) else {
             return self.as_measured(&cell.runs, &base.runs);
         };
@@ -106,16 +106,16 @@ impl<'a> Sides<'a> {
         base: &[Option<Launches>],
     ) -> Option<BetweenRuns> {
         fn both(column: &Column, runs: &[Option<Launches>]) -> Option<[Side; 2]> {
-            let shifts = own_shifts(column, runs);
+            let shifts = shifts_within(column, runs);
             Some([
                 case(runs, &shifts)?,
-                Side::of_machine(&shifts, column.machine),
+                Side::from_machine(&shifts, column.machine),
             ])
         }
 
-        let [own_column, base_column] = self.columns;
+        let [column, base_column] = self.columns;
         Some(BetweenRuns::from_sides(
-            &both(own_column, runs)?,
+            &both(column, runs)?,
             &both(base_column, base)?,
         ))
     }
@@ -134,7 +134,7 @@ fn yardstick(
 }
 
 /// Empty if that is unknown.
-fn own_shifts(column: &Column, runs: &[Option<Launches>]) -> Vec<f64> {
+fn shifts_within(column: &Column, runs: &[Option<Launches>]) -> Vec<f64> {
     let (operations, fewest) = unit(runs.iter().flatten());
     stats::run_shifts(&members(&column.panel, &[], operations), fewest).unwrap_or_default()
 }
@@ -153,20 +153,20 @@ fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
         .enumerate()
         .filter_map(|(i, run)| Some((run.clone()?, slower_ln.get(i).copied().unwrap_or(0.0))))
         .collect();
-    Side::of_case(&known)
+    Side::from_case(&known)
 }
 
 /// The members in the kernel, which nearly all rows are judged by; `None` without them.
 fn control(column: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
     let operations = &PANEL[PANEL_IN_USER_MODE..];
-    let [own_shifts, base_shifts] = shifts(column, base, operations, FEWEST_MEMBERS)?;
+    let [column_shifts, base_shifts] = shifts(column, base, operations, FEWEST_MEMBERS)?;
     let members = operations
         .iter()
         .enumerate()
         .filter_map(|(number, operation)| {
             let (new, old) = (column.operation(operation)?, base.operation(operation)?);
             let sides = (
-                case(&new.runs, &own_shifts)?,
+                case(&new.runs, &column_shifts)?,
                 case(&old.runs, &base_shifts)?,
             );
             Some((PANEL_IN_USER_MODE + number, sides.0, sides.1))
@@ -190,10 +190,10 @@ fn shifts(
     operations: &[&str],
     fewest: usize,
 ) -> Option<[Vec<f64>; 2]> {
-    let mut own_shifts =
+    let mut column_shifts =
         stats::run_shifts(&members(&column.panel, &base.panel, operations), fewest)?;
-    let base_shifts = own_shifts.split_off(column.panel.len());
-    Some([own_shifts, base_shifts])
+    let base_shifts = column_shifts.split_off(column.panel.len());
+    Some([column_shifts, base_shifts])
 }
 
 /// Logarithms by operation and run, of operations that all runs have.
@@ -212,7 +212,7 @@ fn members(panels: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> V
 
 fn change(column: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<MachineChange> {
     fn side(column: &Column, shifts: &[f64]) -> [Side; 1] {
-        [Side::of_machine(shifts, column.machine)]
+        [Side::from_machine(shifts, column.machine)]
     }
 
     let ratio = BetweenRuns::from_sides(&side(column, &shifts[0]), &side(base, &shifts[1]));

@@ -76,6 +76,7 @@ impl Rows {
         };
         let target = &mut self.rows[index];
         target.cells[column] = Some(Box::new(row.clone()));
+        // An article's row takes the area of the operation that it turns out to be.
         if target.area == OTHER {
             target.area = area(&row.case).to_string();
         }
@@ -136,11 +137,11 @@ fn agree(key: &Key, case: &Case, theirs: &BTreeMap<String, u64>) -> bool {
         .iter()
         .all(|(name, value)| key.params.get(name).is_none_or(|ours| ours == value));
     let new_are_defaults = case.params.keys().all(|name| key.params.contains_key(name));
-    let own_are_defaults = key
+    let old_are_defaults = key
         .asked
         .keys()
         .all(|name| theirs.contains_key(name) || key.by_default.contains(name));
-    equal && new_are_defaults && own_are_defaults
+    equal && new_are_defaults && old_are_defaults
 }
 
 #[cfg(test)]

@@ -290,6 +290,7 @@ fn rows_of<'r>(
 ) -> impl Iterator<Item = (&'r (String, Class), &'r CallCount)> {
     let first = (call.unwrap_or_default().to_string(), Class::default());
     run.range(first..)
+        // Rows are sorted by call, so those of one call are neighbours.
         .take_while(move |((name, _), _)| call.is_none_or(|call| call == name))
 }
 
@@ -399,8 +400,8 @@ impl ProfileComparison {
         let rows = self
             .all_rows()
             .filter(|row| {
-                let of_section = row.call.rsplit_once(": ");
-                of_section.is_none_or(|(_, call)| !MEMORY.contains(&call))
+                let section_and_call = row.call.rsplit_once(": ");
+                section_and_call.is_none_or(|(_, call)| !MEMORY.contains(&call))
             })
             .flat_map(|row: &ProfileRow| -> Vec<ProfileGatedRow> {
                 columns

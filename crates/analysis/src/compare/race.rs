@@ -318,6 +318,7 @@ impl RaceFound {
             let scale = base[0] * ratio / head[0];
             self.results[versus.head].set_figure(head.map(|end| end * scale));
             if let Some(difference) = &mut versus.difference {
+                // The difference follows the ratio and keeps its width.
                 let moved = base[0] * (ratio - 1.0) - difference[0];
                 difference.iter_mut().for_each(|end| *end += moved);
             }

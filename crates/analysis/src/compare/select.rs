@@ -76,13 +76,13 @@ impl StudyCases {
 impl Selection {
     /// Whether a case is shown: by its name, its operation or its area.
     pub fn takes(&self, case: &Case) -> bool {
-        let of_study = self
+        let is_in_study = self
             .study
             .as_ref()
             .is_none_or(|study| study.place(case.label(), case.language.as_ref()).is_some());
         let names = [case.label(), case.operation.as_str(), area(case)];
         let is_named = |pattern: &Pattern| names.iter().any(|text| pattern.matches_id(text));
-        of_study && (self.only.is_empty() || self.only.iter().any(is_named))
+        is_in_study && (self.only.is_empty() || self.only.iter().any(is_named))
     }
 
     /// Whether a derived row is shown: by its name, or by the names of both rows that it is made of.

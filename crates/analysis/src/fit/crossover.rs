@@ -60,6 +60,7 @@ fn pair(series: &[Series], a: usize, b: usize) -> Option<Pair> {
         return None;
     };
     let within = (first.0, last.0);
+    // Values without a certain order neither make nor hide a crossing.
     let decided: Vec<&(u64, Ordering)> = path.iter().filter(|(_, order)| order.is_ne()).collect();
     let changes = decided.windows(2).filter(|ends| ends[0].1 != ends[1].1);
     let crossings = changes.map(|ends| Crossing {

@@ -86,7 +86,7 @@ fn coefficient(points: &[(f64, &PointCost)], shares: impl Iterator<Item = f64>) 
         .map(|variance| variance.sqrt().hypot(ns * machine));
     Coefficient {
         ns,
-        next_run: half.map(|half| Interval::of_95_percent(ns - half, ns + half)),
+        next_run: half.map(|half| Interval::with_95_percent(ns - half, ns + half)),
     }
 }
 

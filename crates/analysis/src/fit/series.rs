@@ -87,14 +87,14 @@ struct Key<'a> {
 struct Sets([RandomState; 2]);
 
 impl Sets {
-    fn of_one(&self, name: &str, value: u64) -> u128 {
+    fn hash(&self, name: &str, value: u64) -> u128 {
         let [high, low] = &self.0;
         (u128::from(high.hash_one((name, value))) << 64) | u128::from(low.hash_one((name, value)))
     }
 
-    fn of_all<'a>(&self, params: impl Iterator<Item = (&'a str, u64)>) -> u128 {
+    fn sum<'a>(&self, params: impl Iterator<Item = (&'a str, u64)>) -> u128 {
         params.fold(0, |sum, (name, value)| {
-            sum.wrapping_add(self.of_one(name, value))
+            sum.wrapping_add(self.hash(name, value))
         })
     }
 }
@@ -127,11 +127,11 @@ pub fn series<'a>(run: &'a Run, summary: &Summary) -> Vec<Series<'a>> {
 
 fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)> {
     let all = case.all_params();
-    let sum = sets.of_all(all.clone());
+    let sum = sets.sum(all.clone());
     let (operation, environment) = (case.operation.as_str(), case.environment.as_str());
     let (name, language) = (case.name.as_deref(), case.language.as_deref());
     all.map(move |(parameter, value)| {
-        let others = sum.wrapping_sub(sets.of_one(parameter, value));
+        let others = sum.wrapping_sub(sets.hash(parameter, value));
         (
             Key {
                 operation,
@@ -188,7 +188,7 @@ impl PointCost {
 impl NextRun {
     fn new(cost: &RowCost) -> Option<NextRun> {
         let both = cost.next_run_percent()? / 100.0;
-        let alone = cost.own_percent()? / 100.0;
+        let alone = cost.relative_percent()? / 100.0;
         let machine = (both.powi(2) - alone.powi(2)).max(0.0).sqrt();
         Some(NextRun { alone, machine })
     }

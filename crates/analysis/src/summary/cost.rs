@@ -60,7 +60,7 @@ impl RowCost {
     }
 
     /// Half the interval for the next run of the cost relative to the machine, in percent; that of the median without a panel.
-    pub fn own_percent(&self) -> Option<f64> {
+    pub fn relative_percent(&self) -> Option<f64> {
         match self.relative {
             Some(relative) => relative.next_run?.half_width_percent(Nanos(relative.value)),
             None => self.next_run_percent(),

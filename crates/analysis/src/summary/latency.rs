@@ -94,7 +94,7 @@ impl RowLatency {
     }
 
     /// The same for work whose tail is the machine's own: the tail is far above the timer, so the work may be short.
-    pub fn of_yardstick(calls: &TimesOrError) -> RowLatency {
+    pub fn for_yardstick(calls: &TimesOrError) -> RowLatency {
         match calls {
             TimesOrError::Times(calls) if calls.all.total_count() > 0 => RowLatency {
                 result: Ok(latency(calls)),
@@ -139,6 +139,7 @@ fn latency(calls: &SingleCalls) -> Latency {
         spent_ns: calls.spent_ns,
         all: percentiles(&calls.all, calls.timer),
         rest: rest.as_ref().map(|times| percentiles(times, calls.timer)),
+        // As the probe defines slow calls (probe/single.c): it reads interrupts after these only.
         slow: beyond(
             &calls.all,
             4.0 * calls.all.quantile_ns(0.5).unwrap_or_default() + 1000.0,

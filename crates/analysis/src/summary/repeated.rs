@@ -142,7 +142,7 @@ pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost>
     };
     let over_runs = OverRuns::from_logs(ln_medians)
         .low_high
-        .map(|(low, high)| Interval::of_95_percent(low, high));
+        .map(|(low, high)| Interval::with_95_percent(low, high));
     let median = Nanos(mean.exp());
     let moves = moves(parts);
     Some(RowCost {
@@ -245,13 +245,14 @@ fn warnings(
 ) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
     for warning in runs.iter().flat_map(|row| &row.warnings) {
-        let of_interval = matches!(
+        let is_about_interval = matches!(
             warning,
             Warning::TooFewBlocks { .. } | Warning::TargetNotMet { .. }
         );
-        let replaced = of_interval && over.low_high.is_some();
+        let replaced = is_about_interval && over.low_high.is_some();
         if !replaced
             && !warnings.iter().any(|other| match warning {
+                // Texts have to be equal; the numbers of a warning differ from run to run.
                 Warning::Recorded { .. } | Warning::Unverified { .. } => other == warning,
                 _ => discriminant(other) == discriminant(warning),
             })
@@ -317,7 +318,7 @@ fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
     let value = back(stats::mean_log(&values)?);
     let within = hull(runs.iter().map(|run| {
         run.low_high
-            .map(|(low, high)| Interval::of_95_percent(low, high))
+            .map(|(low, high)| Interval::with_95_percent(low, high))
     }))
     .map(Interval::ends);
     let over = stats::mean_interval(&values).map(|(low, high)| (back(low), back(high)));

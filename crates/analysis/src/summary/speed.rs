@@ -25,7 +25,7 @@ pub struct MachineSpeed {
 impl MachineSpeed {
     /// How far the machine's speed in the next run may be from the expected one, 95 times in 100, in percent.
     pub fn next_run_percent(&self) -> f64 {
-        let machine = Side::of_machine(
+        let machine = Side::from_machine(
             &[],
             deviation(Some(self.between_runs_percent), self.learned_from_runs),
         );
@@ -40,7 +40,7 @@ pub struct Panel<'a> {
     pub disturbed_ln: f64,
     pub costs_ns: BTreeMap<String, f64>,
     /// The scatter of its members' launches, as a standard deviation of logarithms.
-    pub of_launches: f64,
+    pub launch_scatter: f64,
 }
 
 impl<'a> Panel<'a> {
@@ -73,7 +73,7 @@ impl<'a> Panel<'a> {
             members,
             calm,
             disturbed_ln: disturbed.unwrap_or(0.0).ln_1p(),
-            of_launches: stats::scatter_of_launches(levels.values()),
+            launch_scatter: stats::scatter_of_launches(levels.values()),
             costs_ns: levels
                 .into_iter()
                 .map(|(operation, launches)| (operation, launches.level_ns))
@@ -90,7 +90,7 @@ impl<'a> Panel<'a> {
             .share()
             .is_some_and(|share| 100.0 * share < FEW_CALM);
         Some(Launches {
-            of_launches: self.of_launches,
+            launch_scatter: self.launch_scatter,
             disturbed_ln: self.disturbed_ln,
             is_disturbed: is_short || launches.rounds < FEWEST_ROUNDS,
             ..launches
@@ -260,7 +260,7 @@ mod tests {
             let row = rows.find(|row| row.case.operation == operation).unwrap();
             let cost = row.cost().unwrap();
             assert_eq!(cost.relative.unwrap().in_user_mode, in_user_mode);
-            assert!(cost.own_percent() < Some(4.0), "{cost:?}");
+            assert!(cost.relative_percent() < Some(4.0), "{cost:?}");
             assert!(cost.next_run_percent() > Some(30.0), "{cost:?}");
         }
     }

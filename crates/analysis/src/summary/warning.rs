@@ -94,12 +94,12 @@ impl Disturbed {
 
 impl RunWarning {
     /// The warning about few undisturbed rounds.
-    pub fn of_rounds(run: &Run, calm: &Calm) -> Option<RunWarning> {
+    pub fn about_rounds(run: &Run, calm: &Calm) -> Option<RunWarning> {
         Disturbed::new(&run.host, calm).map(RunWarning::Disturbed)
     }
 
     /// Warnings about a hypervisor that took CPU time, and about CPUs that other programs kept busy.
-    pub fn of_host(host: &Host) -> impl Iterator<Item = RunWarning> {
+    pub fn about_host(host: &Host) -> impl Iterator<Item = RunWarning> {
         let stolen = host
             .steal_percent
             .filter(|percent| *percent >= STOLEN_PERCENT);

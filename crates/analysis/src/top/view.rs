@@ -110,7 +110,7 @@ impl View {
     }
 
     /// Samples have neither classes nor errors, and are sorted by time.
-    pub fn of_samples(by: By, sort: Sort) -> View {
+    pub fn for_samples(by: By, sort: Sort) -> View {
         let view = View::new(
             by,
             if sort == Sort::Blocked {
@@ -308,7 +308,7 @@ mod tests {
         let mut view = View::new(By::Error, Sort::Calls);
         press(&mut view, &[Key::Sort, Key::Sort]);
         assert_eq!(view.sort, Sort::Calls);
-        let mut samples = View::of_samples(By::Process, Sort::Calls);
+        let mut samples = View::for_samples(By::Process, Sort::Calls);
         press(&mut samples, &[Key::Sort, Key::By]);
         assert_eq!((samples.sort, samples.by), (Sort::Blocked, By::Call));
     }

@@ -403,7 +403,7 @@ impl<'a> Line<'a> {
 
 /// `?` if it is not known.
 fn precision(cost: &RowCost) -> Cell {
-    match cost.own_percent() {
+    match cost.relative_percent() {
         Some(percent) => Cell::number(in_percent(percent), percent),
         None => Cell::from("?"),
     }

@@ -172,7 +172,7 @@ fn drawn(figure: &RowFigure) -> Option<Quantity> {
 }
 
 fn own_interval(cost: &RowCost) -> Option<(f64, f64)> {
-    let factor = 1.0 + cost.own_percent()? / 100.0;
+    let factor = 1.0 + cost.relative_percent()? / 100.0;
     Some((cost.median.0 / factor, cost.median.0 * factor))
 }
 

@@ -300,7 +300,7 @@ fn next_run(summary: &Summary) -> Option<String> {
         .rows
         .iter()
         .filter_map(Row::cost)
-        .any(|figure| figure.own_percent().is_some())
+        .any(|figure| figure.relative_percent().is_some())
         .then_some(())?;
     let what = "±: 95% interval for the next run's cost";
     let Some(machine) = &summary.machine else {

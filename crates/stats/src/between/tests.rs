@@ -72,7 +72,7 @@ fn run_with_levels(levels_ns: &[f64]) -> Launches {
 }
 
 fn case(medians_ns: &[f64]) -> Side {
-    Side::of_case(&[(run_with_levels(medians_ns), 0.0)]).unwrap()
+    Side::from_case(&[(run_with_levels(medians_ns), 0.0)]).unwrap()
 }
 
 /// `truth` measured as `ratio` times as slow: relative to the machine if `by_machine`, else with what is learned of it.
@@ -97,7 +97,7 @@ fn sides(
 ) -> Vec<Side> {
     let runs = session(random, cost, truth, runs);
     let shifts: Vec<f64> = runs.iter().map(|(_, shift)| *shift).collect();
-    let case = Side::of_case(&runs).unwrap();
+    let case = Side::from_case(&runs).unwrap();
     if by_machine {
         return vec![case];
     }
@@ -105,7 +105,7 @@ fn sides(
         sd: truth.machine,
         degrees: 19.0,
     };
-    vec![case, Side::of_machine(&shifts, learned)]
+    vec![case, Side::from_machine(&shifts, learned)]
 }
 
 fn coverage(seed: u64, truth: Truth, runs: (usize, usize), by_machine: bool) -> f64 {
@@ -194,9 +194,9 @@ fn one_launch_gives_a_wide_interval_and_none_gives_nothing() {
 
     let (one, three) = (width(&[100.0]), width(&[100.0; 3]));
     assert!(one > 1.07 && three < 1.06, "{one} {three}");
-    assert_eq!(Side::of_case(&[(run_with_levels(&[]), 0.0)]), None);
-    assert_eq!(Side::of_case(&[(run_with_levels(&[0.0]), 0.0)]), None);
-    assert_eq!(Side::of_case(&[]), None);
+    assert_eq!(Side::from_case(&[(run_with_levels(&[]), 0.0)]), None);
+    assert_eq!(Side::from_case(&[(run_with_levels(&[0.0]), 0.0)]), None);
+    assert_eq!(Side::from_case(&[]), None);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn runs_without_scatter_are_no_proof() {
             0.0,
         )
     });
-    let side = Side::of_case(&runs).unwrap();
+    let side = Side::from_case(&runs).unwrap();
     let same = BetweenRuns::from_sides(&[side], &[side]);
     let (low, high) = same.low_high();
     assert!(
@@ -222,7 +222,7 @@ fn runs_without_scatter_are_no_proof() {
         let runs = runs
             .clone()
             .map(|(run, slower)| (Launches { clock_step, ..run }, slower));
-        [&runs[..], &runs[..1]].map(|runs| Side::of_case(runs).unwrap().next_run().percent())
+        [&runs[..], &runs[..1]].map(|runs| Side::from_case(runs).unwrap().next_run().percent())
     }
 
     let coarse = percents(&runs, 0.1);
@@ -238,7 +238,7 @@ fn the_machine_as_a_whole_moves_as_it_did_before() {
         sd: 0.01,
         degrees: 9.0,
     };
-    let [new, old] = [0.03, 0.0].map(|ln| Side::of_machine(&[ln], learned));
+    let [new, old] = [0.03, 0.0].map(|ln| Side::from_machine(&[ln], learned));
     let ratio = BetweenRuns::from_sides(&[new], &[old]);
     assert!(
         (ratio.log_ratio - 0.03).abs() < 1e-12
@@ -246,7 +246,7 @@ fn the_machine_as_a_whole_moves_as_it_did_before() {
     );
     assert!((ratio.error.degrees - 18.0).abs() < 1e-9);
     // Runs of one session agree more than sessions do.
-    let steady = Side::of_machine(&[0.03, 0.031, 0.029, 0.03, 0.03], learned);
+    let steady = Side::from_machine(&[0.03, 0.031, 0.029, 0.03, 0.03], learned);
     assert!(
         steady.error().sd > 0.009 && steady.error().sd < 0.01,
         "{steady:?}"
@@ -257,10 +257,10 @@ fn the_machine_as_a_whole_moves_as_it_did_before() {
 #[test]
 fn the_next_run_is_where_the_launches_and_the_machine_let_it_be() {
     let launches = Launches {
-        of_launches: 1e-9,
+        launch_scatter: 1e-9,
         ..run_with_levels(&[100.0; 3])
     };
-    let quiet = Side::of_case(&[(launches, 0.0)]).unwrap();
+    let quiet = Side::from_case(&[(launches, 0.0)]).unwrap();
     let half = 2.776445 * 2f64.sqrt() * EXPECTED.sd;
     let next = quiet.next_run().interval(100.0).unwrap();
     assert!((next.high - 100.0 * half.exp()).abs() < 1e-3, "{next:?}");
@@ -284,11 +284,11 @@ fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
             let medians_ns = [(); 3].map(|()| this * (of_launch * normal(random)).exp());
             let run = Launches {
                 level_ns: this,
-                of_launches: of_launch,
+                launch_scatter: of_launch,
                 earlier,
                 ..run_with_levels(&medians_ns)
             };
-            let interval = Side::of_case(&[(run, 0.0)])
+            let interval = Side::from_case(&[(run, 0.0)])
                 .unwrap()
                 .next_run()
                 .interval(this);
@@ -336,7 +336,7 @@ fn a_run_that_was_disturbed_all_the_time_claims_little() {
         disturbed_ln: 1.4f64.ln(),
         ..run_with_levels(&[130.0; 3])
     };
-    let [old, new] = [calm, disturbed].map(|run| Side::of_case(&[(run, 0.0)]).unwrap());
+    let [old, new] = [calm, disturbed].map(|run| Side::from_case(&[(run, 0.0)]).unwrap());
     let ratio = BetweenRuns::from_sides(&[new], &[old]);
     assert!(ratio.p_differs() > 0.05, "{ratio:?}");
     assert!(new.next_run().percent() > 30.0 && old.next_run().percent() < 6.0);

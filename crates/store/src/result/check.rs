@@ -239,7 +239,7 @@ mod tests {
 
     fn checked(all: &[(u16, u64)], preempted: &[(u16, u64)]) -> Result<(), String> {
         fn times(pairs: &[(u16, u64)]) -> Histogram {
-            Histogram::from(pairs.to_vec()).of_single_calls()
+            Histogram::from(pairs.to_vec()).for_single_calls()
         }
 
         let calls = SingleCalls {

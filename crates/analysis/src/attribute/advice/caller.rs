@@ -329,6 +329,7 @@ impl<'a> Part<'a> {
         let (least, most) = self.caller.around_s(items, self.calls, each);
         let crossing_s = self.caller.null_call_ns / 1e9;
         let [least_times, most_times] = self.caller.workload.varies;
+        // Without CPU times, only the crossings are certain.
         let measured = if self.on_cpu_s.is_some() {
             takes_s * least_times
         } else {
@@ -365,6 +366,7 @@ impl<'a> Part<'a> {
             calls: self.calls,
             items,
             measured_s: self.on_cpu_s.or(self.undivided_s),
+            // Logs have one time for running and waiting.
             time: match (self.on_cpu_s, self.undivided_s) {
                 (None, Some(_)) => Time::Elapsed,
                 _ => Time::Cpu,

@@ -40,6 +40,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .fold((0, 0.0), |(waits, sum), (ns, calls)| {
             (waits + calls, sum + ns * calls as f64)
         });
+    // Answers that the tracer saw held back are certain; the lengths of waits only suggest them.
     if let Some(advice) = held(caller) {
         return vec![advice];
     }
@@ -79,8 +80,8 @@ fn means(caller: &Caller, names: &BTreeSet<&str>) -> Vec<(f64, u64)> {
 /// As the tracer saw at the sockets of clients, which wait for each of these by themselves.
 fn held(caller: &Caller) -> Option<Advice> {
     let requests = caller.profile.requests.iter();
-    let of_caller = requests.filter(|client| client.process == caller.name);
-    let delayed: u64 = of_caller.map(|client| client.delayed).sum();
+    let clients = requests.filter(|client| client.process == caller.name);
+    let delayed: u64 = clients.map(|client| client.delayed).sum();
     let part = caller.whole(is_small_send);
     if delayed < SOME || part.calls < delayed {
         return None;

@@ -117,6 +117,7 @@ impl Scale {
         let calls = profile.all_calls().calls as f64;
         let bare_s = calls * null_call_ns.unwrap_or(0.0) / 1e9;
         let traced_s = time.whole_s().zip(time.untraced_s(bare_s));
+        // If the wall time is not divided, only ptrace's stops are known to have lengthened it.
         let tracing_s = match time.wall_s {
             Some(_) => traced_s.map_or(0.0, |(whole_s, untraced_s)| whole_s - untraced_s),
             None => stops::added_s(profile, wall_s, cpu_s),

@@ -58,6 +58,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
             is_one_of(count, names) && !does(count, "anonymous")
         })
     });
+    // At most, the contents are kept as well, which saves the reads.
     let mut kept = part.clone();
     let again = share(opens, caller.succeeded(OPENS));
     caller

@@ -65,24 +65,24 @@ fn programs(caller: &Caller) -> Option<Advice> {
     for (started, name, program) in looped(caller) {
         let all = share(started, program.processes);
         let starts_s = all * program.starts_s + forked_s(caller, started);
-        let own_s = all * program.cpu_s + forked_s(caller, started);
+        let program_s = all * program.cpu_s + forked_s(caller, started);
         // These processes mostly work, so their start is not the fault.
-        if starts_s < own_s * LEAST_STARTING || starts_s == 0.0 {
+        if starts_s < program_s * LEAST_STARTING || starts_s == 0.0 {
             continue;
         }
-        let is_small = own_s / started.max(1) as f64 <= SMALL_S;
+        let is_small = program_s / started.max(1) as f64 <= SMALL_S;
         let (low, value) = if is_small {
-            (own_s * 0.6, own_s * 0.95)
+            (program_s * 0.6, program_s * 0.95)
         } else {
-            (starts_s * 0.9, (starts_s + own_s) / 2.0)
+            (starts_s * 0.9, (starts_s + program_s) / 2.0)
         };
         let low = low.max(starts_s * 0.9);
         saved = saved.plus(Seconds {
             value: value.max(low),
             low,
-            high: own_s * 1.25,
+            high: program_s * 1.25,
         });
-        (processes, whole_s) = (processes + started, whole_s + own_s);
+        (processes, whole_s) = (processes + started, whole_s + program_s);
         names.push(name);
     }
     if processes == 0 {

@@ -12,7 +12,7 @@ use super::output::{Advice, PathUse};
 use super::paths::about;
 use crate::attribute::seconds::Seconds;
 
-pub use errors::of_error;
+pub use errors::failing_with;
 pub use questions::AGAIN;
 
 pub static RULE: Rule = Rule {

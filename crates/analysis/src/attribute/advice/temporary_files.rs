@@ -64,6 +64,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
     } else {
         0
     };
+    // Files that were published, or were found in a tree that was removed, are not temporary.
     let meant = caller.succeeded(RENAMES).saturating_add(listed);
     let files = done(&created)
         .min(done(&unlinked))

@@ -26,6 +26,7 @@ const WITH_EACH: &[&str] = &[
 fn find(caller: &Caller) -> Vec<Advice> {
     let starts = |count: &CallCount| is_one_of(count, "clone clone3") && !does(count, "process");
     let threads = done(&caller.sum(starts)).min(caller.profile.usage.threads.unwrap_or(0));
+    // Servers with a thread for each connection are left alone.
     if threads < caller.processes.saturating_mul(LOOP) || keeps_up(caller.received(), threads) {
         return Vec::new();
     }

@@ -39,6 +39,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let part = caller.some(wakes, sleeps);
     // A switch to another thread and back comes with each.
     let mut saved = part.left_out().times([1.0, 2.0, 2.5]);
+    // At most, the process would not run at all.
     saved.high = saved.high.max(caller.cpu_s);
     vec![part.advice(wakes, saved)]
 }

@@ -20,6 +20,7 @@ const FORKS: &str = "fork clone";
 const FUTEXES: &str = "futex futex_time64";
 const FCNTLS: &str = "fcntl fcntl64";
 pub const UNITS: &[Unit] = &[
+    // Failures come first: they cost less than the work that they failed at.
     per(Depth, LOOKUPS, "file.stat_absent").fails(ABSENT),
     per(Depth, OPENS, "file.open_absent").fails(ABSENT),
     per(Depth, EXECS, "file.open_absent").fails(ABSENT),
@@ -27,6 +28,7 @@ pub const UNITS: &[Unit] = &[
     unit(FUTEXES, "sync.futex_wait_fails")
         .does("wait")
         .fails("EAGAIN"),
+    // Transfers by the kind of the descriptor, then by the call alone.
     per(Size, READS, "io.read_zero").on(&[Device]),
     per(Size, TRANSFERS, "socket.tcp_send_recv")
         .on(&[Socket])
@@ -62,6 +64,7 @@ pub const UNITS: &[Unit] = &[
     per(Size, "sendfile sendfile64", "io.sendfile"),
     per(Size, "splice tee vmsplice", "io.splice").times(2.0),
     per(Size, "copy_file_range", "io.copy_file_range"),
+    // Questions about files, by the depth of the path.
     unit(STATS, "file.fstat").no_path(),
     unit("fstat fstat64 oldfstat", "file.fstat"),
     per(Depth, "lstat lstat64 oldlstat", "file.lstat file.stat"),
@@ -72,6 +75,7 @@ pub const UNITS: &[Unit] = &[
     per(Depth, "access", "file.access file.stat"),
     per(Depth, "faccessat faccessat2", "file.faccessat file.access"),
     per(Depth, "readlink readlinkat", "file.readlink"),
+    // Opens and closes, and calls that make and remove names.
     per(Depth, OPENS, "file.create").does("create"),
     per(Depth, "creat", "file.create"),
     per(Depth, OPENS, "file.creat_unlink")
@@ -112,6 +116,7 @@ pub const UNITS: &[Unit] = &[
     unit("mkdir mkdirat rmdir", "dir.mkdir_rmdir").times(2.0),
     unit("chdir fchdir", "dir.chdir"),
     unit("getcwd", "dir.getcwd"),
+    // Calls on descriptors.
     unit("dup", "fd.dup_close").less("fd.close"),
     unit("dup2 dup3", "fd.dup2"),
     unit(FCNTLS, "fd.fcntl_lock")
@@ -137,11 +142,13 @@ pub const UNITS: &[Unit] = &[
     unit("fadvise64", "fd.fcntl_getfl"),
     unit("pipe pipe2", "fd.pipe_close").less("fd.close fd.close"),
     unit("eventfd eventfd2", "fd.eventfd_close").less("fd.close"),
+    // Syncs, without the write or the rename that makes each of them necessary.
     unit("fsync", "dir.fsync")
         .on(&[Directory])
         .less("file.rename"),
     unit("fsync", "io.fsync").less("io.pwrite"),
     unit("fdatasync", "io.fdatasync").less("io.pwrite"),
+    // Memory: a mapping and its end share the cost of their pair.
     per(Size, MAPS, "mem.mmap_file_munmap")
         .does("file")
         .times(2.0),
@@ -169,6 +176,7 @@ pub const UNITS: &[Unit] = &[
         "waitid wait4 waitpid",
         "process.wait process.waitid_nothing",
     ),
+    // Signals.
     unit("rt_sigaction", "signal.sigaction"),
     unit("rt_sigprocmask", "signal.sigprocmask"),
     unit("rt_sigreturn", "signal.kill_self").less("id.kill_self"),
@@ -180,6 +188,7 @@ pub const UNITS: &[Unit] = &[
         .times(4.0),
     unit(FUTEXES, "sync.futex_wait_fails").does("wait"),
     unit(FUTEXES, "sync.futex_wake"),
+    // Sockets, and waiting for events.
     unit("socket", "socket.socket_close").less("fd.close"),
     unit("socketpair", "socket.socketpair_close").less("fd.close fd.close"),
     unit("connect", "socket.connect"),
@@ -202,6 +211,7 @@ pub const UNITS: &[Unit] = &[
     unit("epoll_ctl", "event.epoll_mod").does("mod"),
     unit("epoll_ctl", "event.epoll_add_del").times(2.0),
     unit("epoll_create epoll_create1", "event.epoll_create_close").less("fd.close"),
+    // Clocks and identities, by the raw system call if the run has it, because a call in the profile did enter the kernel.
     unit(SLEEPS, "time.clock_nanosleep_past time.clock_nanosleep0"),
     unit("time", "time.time_raw time.time"),
     unit("gettimeofday", "time.gettimeofday_raw time.gettimeofday"),

@@ -181,19 +181,20 @@ pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause>
         .iter()
         .filter_map(|row| {
             Some(Cause {
-                kind: of_call(row, sides),
+                kind: call_cause(row, sides),
                 seconds: seconds(row, sides)?,
             })
         })
         .collect();
     all.extend(outside(rows, sides));
+    // Parts of the other sign have negative shares and go as well.
     all.retain(|cause| cause.seconds / difference >= LEAST);
     all.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
     all
 }
 
 /// Which of the two makes the larger part of the time's change.
-fn of_call(row: &ProfileRow, sides: &Sides) -> CauseOf {
+fn call_cause(row: &ProfileRow, sides: &Sides) -> CauseOf {
     let call = row.call.clone();
     let [(old, before), (new, after)] = [0, 1].map(|which| {
         let counts = &row.counts[which];

@@ -52,6 +52,7 @@ fn net_of(
     value: fn(&TimedRun) -> u64,
 ) -> Vec<f64> {
     let mut start_up = start_up(contender, native, value).unwrap_or_default();
+    // Nothing is subtracted from native runs, which have no start-up.
     start_up.resize(contender.runs.len(), 0.0);
     let rounds = contender.runs.iter().zip(start_up);
     rounds

@@ -95,7 +95,7 @@ fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
         if is_inside {
             None
         } else {
-            of_logs(&peaks(new), &peaks(old))
+            log_ratio(&peaks(new), &peaks(old))
         },
     ]
 }
@@ -105,11 +105,11 @@ fn ratio(new: &[f64], old: &[f64], is_net: bool) -> Option<BetweenRuns> {
     if is_net {
         next_trimmed_ratio(new, old)
     } else {
-        of_logs(new, old)
+        log_ratio(new, old)
     }
 }
 
-fn of_logs(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
+fn log_ratio(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
     let logs = new.iter().zip(old).map(|(new, old)| new.ln() - old.ln());
     trimmed(logs.collect()).map(stats::Trimmed::as_log_ratio)
 }
@@ -212,6 +212,7 @@ impl Versus {
         });
         self.calls = all_calls(both);
         let [base, head] = [0, 1].map(|which| Side::new(both[which], times[which], has_others));
+        // Without a certain difference there is nothing to divide: only calls whose number differs are kept.
         let (Some(base), Some(head), Some([difference, ..])) = (base, head, self.explained())
         else {
             self.calls

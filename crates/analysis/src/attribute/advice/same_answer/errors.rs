@@ -38,7 +38,11 @@ pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
     });
     let failing = names.into_iter().map(|error| {
         let remedy = if error == "EBADF" { &SWEEP } else { &REMEMBER };
-        (of_error(caller, error, is_surprise), remedy, error.clone())
+        (
+            failing_with(caller, error, is_surprise),
+            remedy,
+            error.clone(),
+        )
     });
     let repeated = failing
         .chain(held(caller))
@@ -60,10 +64,10 @@ fn is_surprise(count: &CallCount) -> bool {
 
 /// Locks and files that must be new, which are tried again until they are free.
 fn held<'a>(caller: &'a Caller<'a>) -> [(Part<'a>, &'static Remedy, String); 2] {
-    let locks = of_error(caller, "EAGAIN", |count| {
+    let locks = failing_with(caller, "EAGAIN", |count| {
         is_one_of(count, "flock fcntl fcntl64")
     });
-    let files = of_error(caller, "EEXIST", |count| is_one_of(count, OPENS));
+    let files = failing_with(caller, "EEXIST", |count| is_one_of(count, OPENS));
     [
         (locks, &LOCKED, "EAGAIN".to_string()),
         (files, &LOCKED, "EEXIST".to_string()),
@@ -71,7 +75,7 @@ fn held<'a>(caller: &'a Caller<'a>) -> [(Part<'a>, &'static Remedy, String); 2] 
 }
 
 /// The share of the calls that fail with this error, of those that `keep` selects.
-pub fn of_error<'a>(
+pub fn failing_with<'a>(
     caller: &'a Caller,
     error: &str,
     keep: impl Fn(&CallCount) -> bool,

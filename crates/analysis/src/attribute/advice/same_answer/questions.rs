@@ -36,6 +36,7 @@ const fn instead(
 
 static ASK_ONCE: Remedy = Remedy::new("{calls}", "ask for it or set it once: it does not change");
 static VDSO: Remedy = Remedy {
+    // The vDSO still reads the clock.
     left: 0.25,
     ..Remedy::new(
         "{calls}",
@@ -73,22 +74,27 @@ const CHILDREN: &str = "fork vfork clone clone3 exit exit_group execve";
 /// Clocks of CPU time always take a call (vdso(7)).
 const QUESTIONS: &[Question] = &[
     question(
+        // Identities change only in a child.
         "getpid gettid getppid getuid geteuid getgid getegid uname getresuid getresgid getgroups",
         &[FORKS],
     ),
     question(
+        // Settings of the process: a child sets them once more, and so does the program that it executes.
         "getcwd prlimit64 getrlimit setrlimit sysinfo sched_getaffinity sched_setaffinity getpriority setpriority umask prctl \
          personality sched_getscheduler sched_setscheduler sched_getparam sched_get_priority_max sched_get_priority_min getsid getpgid \
          getpgrp capget get_mempolicy ioprio_get ioprio_set rt_sigaction sigaltstack set_robust_list",
         &[CHILDREN, CHILDREN, "chdir fchdir"],
     ),
+    // Each new descriptor may be asked about once.
     question("fstat fstatfs getsockname getpeername", &[OPENS, NEW]),
     question("setsockopt getsockopt", &[OPENS, NEW]),
     question(
+        // A file that is written anew may get its mode, its owner and its time.
         "fchmod fchown fsetxattr utimensat futimesat",
         &[OPENS, OPENS, OPENS],
     ),
     question(
+        // Libraries read and set both kinds of flags of each new descriptor.
         "fcntl/getfd fcntl/setfd fcntl/getfl fcntl/setfl fcntl64/getfl fcntl64/setfl fcntl64/getfd fcntl64/setfd",
         &[OPENS, NEW, NEW, NEW],
     ),
@@ -96,6 +102,7 @@ const QUESTIONS: &[Question] = &[
         "ioctl/TCGETS ioctl/TIOCGWINSZ ioctl/FIONBIO ioctl/FIONCLEX ioctl/FIOCLEX",
         &[OPENS, NEW, "ioctl/TIOCSWINSZ"],
     ),
+    // A descriptor is added, changed a few times, and removed.
     question("epoll_ctl", &[NEW, NEW, NEW, NEW]),
     question(
         "timerfd_settime timer_settime setitimer alarm fadvise64",
@@ -111,6 +118,7 @@ const QUESTIONS: &[Question] = &[
     instead(&OFFSETS, SEEKS, &[OPENS, OPENS]),
     instead(
         &MASKS,
+        // Each mask that is set again, or unblocked, belongs to one that was blocked.
         "rt_sigprocmask/block",
         &["rt_sigprocmask/setmask rt_sigprocmask/unblock", CHILDREN],
     ),

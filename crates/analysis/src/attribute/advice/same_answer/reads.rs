@@ -1,6 +1,6 @@
 //! Reads that find nothing: of streams without input (EAGAIN), and at the end.
 
-use super::{Again, Remedy, of_error};
+use super::{Again, Remedy, failing_with};
 use crate::attribute::advice::caller::{
     Caller, INPUTS, OPENS, POLLS, done, errors, is_one_of, share,
 };
@@ -43,7 +43,7 @@ fn empty<'a>(caller: &'a Caller<'a>) -> Option<Again<'a>> {
     if surplus < MANY {
         return None;
     }
-    let mut part = of_error(caller, "EAGAIN", reads);
+    let mut part = failing_with(caller, "EAGAIN", reads);
     part.keep(share(surplus, empty));
     Some(Again::new(part, &EMPTY))
 }
