@@ -122,7 +122,7 @@ fn words_find_operations_environments_and_studies() {
         ("clock", "time.clock_gettime "),
         ("clock", "studies: clock-calls"),
         ("container", "environments: crun, nspawn, podman"),
-        ("sandbox", "environments: bwrap, gvisor"),
+        ("sandbox", "environments: bwrap, crun, gvisor"),
     ] {
         expect_in(Place::new().printed(format!("list {word}")), expected);
     }

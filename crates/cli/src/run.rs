@@ -119,7 +119,7 @@ impl RunArgs {
         Ok(environments)
     }
 
-    /// What starting each environment costs, if that is asked for. Those that only build the probe in another way have no start.
+    /// The start-up of each environment, if that is asked for. Environments that only build the probe in another way have none.
     fn start_ups(
         &self,
         study: Option<&Study>,
@@ -381,7 +381,7 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
     if !run.complete {
         return Exit::Interrupted;
     }
-    // Of all repeats: a case that fails only in a later run has failed too.
+    // Includes all repeats: a case that fails only in a later run has failed too.
     let failed = run
         .runs()
         .flat_map(|run| &run.records)

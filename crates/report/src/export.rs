@@ -225,6 +225,7 @@ fn of_blocks(m: &Measurement) -> Vec<Repetition> {
         .filter(|(ns, _)| ns.is_finite());
     sound
         .map(|(ns, batches)| Repetition {
+            // Go's format has the iterations of a repetition, which are those of all batches of the block.
             iterations: m.iterations.saturating_mul(batches as u64),
             ns,
         })

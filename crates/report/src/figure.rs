@@ -132,7 +132,7 @@ pub fn heights(samples: impl Iterator<Item = (f64, u64)>, bins: usize) -> Vec<u8
 /// Environments by what they cost once and at each call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scatter {
-    /// What the horizontal axis shows.
+    /// The quantity of the horizontal axis.
     pub across: String,
     pub places: Vec<Place>,
 }

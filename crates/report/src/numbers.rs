@@ -237,6 +237,7 @@ const MOST_NAMES: usize = 4;
 /// `openat x1 close x1`; of many names the first few and the number of others.
 pub fn entries(entries: &Entries) -> String {
     let words: Vec<String> = entries.to_string().split(' ').map(with_thousands).collect();
+    // Names and counts alternate.
     if words.len() <= 2 * MOST_NAMES {
         return words.join(" ");
     }

@@ -41,9 +41,7 @@ fn table(race: &RaceFound) -> Table {
         |result: &RaceResult| Some(wall(result))
     };
     let unit = TimeUnit::for_seconds(race.results.iter().filter_map(main).fold(0.0, f64::max));
-    let time = |seconds_of: fn(&RaceResult) -> Option<f64>| {
-        move |line: &Line| Cell::known(seconds_of(line.result), |seconds| unit.text(seconds))
-    };
+
     let (name, [main_title, ratio]) = if is_inside {
         ("environment", ["net", "net ratio"])
     } else {
@@ -54,44 +52,13 @@ fn table(race: &RaceFound) -> Table {
     if !is_inside {
         columns = columns.wrapping();
     }
-    let table = columns
-        .right(&unit.title(main_title), time(main))
+    let columns = columns
+        .right(&unit.title(main_title), time_cell(unit, main))
         .right("±", |line| half_width(line.result.figure()))
         .right(&unit.title("start-up"), |line| {
             cells::start_up_cell(line.result, unit)
-        })
-        .right(
-            &unit.title("first"),
-            time(|result| result.inside.as_ref()?.first),
-        )
-        .expendable(3)
-        .right(
-            &unit.title("wall"),
-            time(|outcome| outcome.inside.as_ref().map(|_| wall(outcome))),
-        )
-        .expendable(4)
-        .right(
-            &unit.title("min"),
-            time(|result| outside(result, result.min)),
-        )
-        .expendable(4)
-        .right(
-            &unit.title("max"),
-            time(|result| outside(result, result.max)),
-        )
-        .expendable(5)
-        .right(
-            &unit.title("user"),
-            time(|result| outside(result, result.user?)),
-        )
-        .expendable(2)
-        .right(
-            &unit.title("sys"),
-            time(|result| outside(result, result.system?)),
-        )
-        .expendable(2)
-        .right(&unit.title("CPU"), time(cpu))
-        .expendable(2)
+        });
+    let table = further_times(columns, unit)
         .right("peak MB", |line| {
             memory(race.least_memory_byte, line.result)
         })
@@ -106,6 +73,50 @@ fn table(race: &RaceFound) -> Table {
     } else {
         table
     }
+}
+
+fn time_cell(
+    unit: TimeUnit,
+    seconds: fn(&RaceResult) -> Option<f64>,
+) -> impl Fn(&Line<'_>) -> Cell {
+    move |line| Cell::known(seconds(line.result), |seconds| unit.text(seconds))
+}
+
+/// Columns that narrow screens drop. A race of environments has others than a race of commands.
+fn further_times<'r, 'a>(columns: Columns<'r, Line<'a>>, unit: TimeUnit) -> Columns<'r, Line<'a>> {
+    columns
+        .right(
+            &unit.title("first"),
+            time_cell(unit, |result| result.inside.as_ref()?.first),
+        )
+        .expendable(3)
+        .right(
+            &unit.title("wall"),
+            time_cell(unit, |result| result.inside.as_ref().map(|_| wall(result))),
+        )
+        .expendable(4)
+        .right(
+            &unit.title("min"),
+            time_cell(unit, |result| outside(result, result.min)),
+        )
+        .expendable(4)
+        .right(
+            &unit.title("max"),
+            time_cell(unit, |result| outside(result, result.max)),
+        )
+        .expendable(5)
+        .right(
+            &unit.title("user"),
+            time_cell(unit, |result| outside(result, result.user?)),
+        )
+        .expendable(2)
+        .right(
+            &unit.title("sys"),
+            time_cell(unit, |result| outside(result, result.system?)),
+        )
+        .expendable(2)
+        .right(&unit.title("CPU"), time_cell(unit, cpu))
+        .expendable(2)
 }
 
 fn wall(result: &RaceResult) -> f64 {

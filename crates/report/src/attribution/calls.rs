@@ -76,6 +76,7 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
             Cell::known(row.count.elapsed_ns.map(s), |seconds| unit.text(seconds))
         })
         .right("us each", |row| {
+            // Untimed calls add no time, so they must not lower the mean.
             let timed = row.count.calls.saturating_sub(row.count.untimed);
             let each = each_s(row, by_threads) * 1e6 / timed.max(1) as f64;
             let known = Some(each).filter(|each| *each > 0.0);

@@ -127,6 +127,7 @@ fn awaited_by(calls: &[String], reason: Reason, waits: &[Wait]) -> Vec<String> {
             .total_cmp(&a.stalled_s.unwrap_or(0.0))
     });
     let waited: HashSet<&str> = stalls.iter().map(|wait| wait.call.as_str()).collect();
+    // A call without a recorded wait is at least named.
     let bare = calls
         .iter()
         .filter(|call| !waited.contains(call.as_str()))

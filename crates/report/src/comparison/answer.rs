@@ -102,6 +102,7 @@ fn most_extreme(comparison: &Comparison, column: usize, is_it: fn(Mark) -> bool)
     let rows = judged
         .filter(|(interval, _)| is_it(interval.mark))
         .map(|(interval, row)| (interval.ratio, row))
+        // By the logarithm, so that half the cost is as extreme as twice the cost.
         .sorted_by(|a, b| b.0.ln().abs().total_cmp(&a.0.ln().abs()));
     let names = Names::new(comparison);
     rows.take(MOST_ROWS)

@@ -48,8 +48,8 @@ fn finding(comparison: &Comparison, limit: f64, row: &GatedRow) -> Finding {
 
 /// `file.stat makes more kernel entries: stat x2 in new, stat x1 in old`
 fn entries(comparison: &Comparison, row: &GatedRow, difference: &Difference) -> String {
-    let Difference { entries: own, base } = difference;
-    let kind = if own.total() > base.total() {
+    let Difference { entries, base } = difference;
+    let kind = if entries.total() > base.total() {
         "more"
     } else {
         "other"
@@ -57,7 +57,7 @@ fn entries(comparison: &Comparison, row: &GatedRow, difference: &Difference) -> 
     format!(
         "{} makes {kind} kernel entries: {} in {}, {} in {}",
         row.key,
-        numbers::entries(own),
+        numbers::entries(entries),
         comparison.label(row.column),
         numbers::entries(base),
         comparison.label(comparison.baseline)
@@ -89,7 +89,7 @@ fn headlines(gate: &Gated) -> Vec<String> {
             share(limit)
         ));
     }
-    let entries = count(|found| matches!(found, GateVerdict::Entries(_)));
+    let entries = count(|verdict| matches!(verdict, GateVerdict::Entries(_)));
     let what = match gate.entries {
         Some(EntriesRule::Any) => "other kernel entries (--fail-on-entries=any)",
         Some(EntriesRule::More) => "more kernel entries (--fail-on-entries)",

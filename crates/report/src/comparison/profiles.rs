@@ -134,6 +134,7 @@ fn on_cpu(row: &ProfileRow, column: usize) -> Cell {
 pub fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
     let (counts, base) = (&row.counts[column], &row.counts[baseline]);
     let (counts, base) = (counts.calls, base.calls);
+    // Overlapping ranges of repeated runs show no change, even if their medians differ.
     if counts.least <= base.most && base.least <= counts.most {
         return if counts == base {
             Cell::default()
@@ -263,15 +264,15 @@ fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) ->
     let (outcome, text) = match &row.verdict {
         ProfileVerdict::Passed | ProfileVerdict::Unclear { .. } => (Outcome::Passed, String::new()),
         ProfileVerdict::Grown {
-            count_kind: of,
-            span: own,
+            count_kind,
+            span,
             base,
         } => {
             let text = format!(
                 "{}: {} {} in {}, {} in {}, over {}{}",
                 row.call,
-                spelled(*own),
-                plural(own.most, noun(*of, &row.call)),
+                spelled(*span),
+                plural(span.most, noun(*count_kind, &row.call)),
                 comparison.columns[row.column].label,
                 spelled(*base),
                 comparison.columns[comparison.baseline].label,

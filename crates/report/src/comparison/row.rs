@@ -141,15 +141,12 @@ pub fn ratio(verdict: &Verdict) -> Cell {
 /// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow.
 pub fn interval(verdict: &Verdict) -> Cell {
     let Some(Ratio {
-        low,
-        high,
-        kind: of,
-        ..
+        low, high, kind, ..
     }) = verdict.interval()
     else {
         return Cell::default();
     };
-    if matches!(of, RatioOf::Instructions { .. }) && low == high {
+    if matches!(kind, RatioOf::Instructions { .. }) && low == high {
         return Cell::default();
     }
     let short = high - low >= NARROW;

@@ -182,10 +182,10 @@ mod tests {
     use model::explained::Group;
     use model::fixtures;
 
-    fn call(name: &str, calls: u64, own: u64, children: Vec<Call>) -> Call {
+    fn call(name: &str, calls: u64, instructions: u64, children: Vec<Call>) -> Call {
         Call {
             calls,
-            ..fixtures::call(name, Group::Work, own, children)
+            ..fixtures::call(name, Group::Work, instructions, children)
         }
     }
 

@@ -103,6 +103,7 @@ impl<'a> Tree<'a> {
                 });
                 frames.extend(tree.frames(depth + 1, left, whole, words));
             }
+            // Frames that are too narrow to draw keep their place.
             left += share;
         }
         frames

@@ -9,6 +9,7 @@ use model::prose::note_on;
 pub fn lines(family: &Family) -> Vec<String> {
     let with_lines = family.members.iter();
     let members: Vec<&Member> = with_lines
+        // Two points always lie on a line, which shows nothing.
         .filter(|member| member.series.points.len() >= 3)
         .collect();
     let mut lines: Vec<String> = members

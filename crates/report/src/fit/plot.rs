@@ -130,6 +130,7 @@ fn x_axis(
         let column = column(*value);
         axis[column] = '┬';
         let start = column.saturating_sub(text.len() / 2);
+        // A label that would overlap the one before is left out.
         if labels.is_empty() || start > labels.len() {
             labels = format!("{labels:start$}{text}");
         }

@@ -113,6 +113,7 @@ impl<'a> ProfileDocument<'a> {
                 .into_iter()
                 .map(|total| Sum::new(profile, total.count))
         };
+        // Grouped once: searching all classes for each call would take quadratic time.
         let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
         sums(By::Class).for_each(|sum| classes.entry(sum.name.clone()).or_default().push(sum));
         let ranges = profile.ranges();

@@ -72,6 +72,7 @@ pub fn lines(race: &RaceFound) -> Vec<Line<'_>> {
             (index, Line { result, versus })
         })
         .collect();
+    // The sort is stable, so commands keep the order of the command line.
     lines.sort_by_key(|(index, line)| match line.versus {
         Some(versus) if line.result.control => (versus.base, 1),
         _ => (*index, 0),

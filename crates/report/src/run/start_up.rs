@@ -1,4 +1,4 @@
-//! What starting each environment costs, as columns of the table that has a row for each, and as a figure.
+//! The start-up of environments, as columns of the table of environments, and as a figure.
 
 use crate::figure::{Chart, Figure, Place, Scatter};
 use crate::numbers::three_figures;
@@ -42,7 +42,7 @@ fn memory(cost: Option<&StartUpCost>) -> Cell {
     Cell::known(kib.map(|kib| kib as f64 * 1024.0 / 1e6), three_figures)
 }
 
-/// What environments cost at the start and at each call; `None` for fewer than two.
+/// Start-up against cost per call, a point for each environment; `None` for fewer than two.
 pub fn figure(summary: &Summary) -> Option<Figure> {
     let places: Vec<Place> = summary
         .start_ups
@@ -63,7 +63,7 @@ pub fn figure(summary: &Summary) -> Option<Figure> {
     })
 }
 
-/// A start that is not known to take time is at its upper bound.
+/// A start-up whose interval includes 0 is drawn at its upper end.
 fn place(cost: &StartUpCost, ratio: f64) -> Place {
     let is_bound = cost.low_s <= 0.0;
     let seconds = if is_bound { cost.high_s } else { cost.seconds };

@@ -283,6 +283,7 @@ fn notes(summary: &Summary) -> Vec<String> {
 const MOST_NOTES: usize = 2;
 
 fn brief(about_cells: Vec<String>, mut about_run: Vec<String>) -> Vec<String> {
+    // Notes that explain marks in cells are never cut.
     let room = MOST_NOTES.saturating_sub(about_cells.len());
     let more = about_run.len().saturating_sub(room);
     about_run.truncate(room);

@@ -183,6 +183,7 @@ fn draw_fitted(svg: &mut Markup, index: usize, line: &Line, fitted: (f64, f64), 
         .map(|value| (value, fixed + per_unit * value))
         .collect();
     let class = format!("fit {}", class(index));
+    // Every second segment is a dash: the stroke pattern of a path would begin again at each segment.
     for dash in places.windows(2).step_by(2) {
         if dash.iter().all(|(_, ns)| *ns > 0.0) {
             path(svg, &class, dash, plane);

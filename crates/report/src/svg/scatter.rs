@@ -9,7 +9,7 @@ const HEIGHT: u32 = 300;
 const LEFT: u32 = 64;
 /// Names are apart at least so far, in pixels.
 const APART: f64 = 14.0;
-/// The width of a letter where the plot is 500 pixels wide.
+/// The width of a letter, as a share of a plot of 500 pixels.
 const LETTER: f64 = 0.014;
 const MARK: f64 = 0.01;
 
@@ -67,7 +67,7 @@ fn share(axis: &LogAxis, start_ns: f64) -> f64 {
     0.04 + 0.7 * axis.share(start_ns)
 }
 
-/// Where a name stands: the part of the width that it takes where a page is narrow, and its height.
+/// The place of a name: its part of the width on a narrow page, and its height.
 struct Name {
     left: f64,
     right: f64,
@@ -75,7 +75,7 @@ struct Name {
 }
 
 impl Name {
-    /// What the point itself takes.
+    /// The room of the point itself.
     fn at_point(left: f64, y: f64) -> Name {
         Name {
             left: left - MARK,
@@ -84,7 +84,7 @@ impl Name {
         }
     }
 
-    /// Beside its point, or the nearest height above or below at which no other name is in its way.
+    /// Places the name beside its point, or at the nearest free height above or below.
     fn beside(place: &Place, left: f64, y: f64, others: &[Name]) -> Name {
         let right = left + 0.03 + LETTER * place.name.chars().count() as f64;
         let is_free = |y: f64| {

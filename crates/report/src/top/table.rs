@@ -19,30 +19,10 @@ const SHARES: [(f64, Style); 3] = [
 
 /// The columns that suit the rows, with large shares of `total` highlighted.
 pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
-    let shows = |wanted: &[By]| wanted.contains(&by);
-    let has_pids = rows.iter().any(|row| row.pid.is_some());
-    let calls = [By::Call, By::Class, By::Error];
     let has_arguments = rows.iter().any(|row| row.arguments.is_some());
     let counted = !rows.iter().any(|row| row.samples.is_some());
-    let who = if by == By::Program {
-        "program"
-    } else {
-        "process"
-    };
     let all_but_errors = by != By::Error;
-    Columns::new(rows)
-        .left(who, |row| row.process.as_ref())
-        .shown_if(shows(&[By::Program, By::Process]))
-        .right("PID", |row| row.pid.map(|pid| pid.to_string()))
-        .shown_if(shows(&[By::Process]) && has_pids)
-        .left("cgroup", |row| row.cgroup.as_ref())
-        .shown_if(shows(&[By::Cgroup]))
-        .left("call", |row| row.call.as_ref())
-        .shown_if(shows(&calls))
-        .left("class", |row| class(&row.class))
-        .shown_if(shows(&[By::Class]))
-        .left("error", |row| row.error.as_ref())
-        .shown_if(shows(&[By::Error]))
+    names(rows, by)
         .right("calls/s", |row| {
             tinted(
                 Cell::number(rate(row.calls_per_s), row.calls_per_s),
@@ -79,6 +59,29 @@ pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
         .yielding(1)
         .shown_if(by == By::Process && has_arguments)
         .table()
+}
+
+/// The columns that name a row.
+fn names(rows: &[Row], by: By) -> Columns<'_, Row> {
+    let has_pids = rows.iter().any(|row| row.pid.is_some());
+    let who = if by == By::Program {
+        "program"
+    } else {
+        "process"
+    };
+    Columns::new(rows)
+        .left(who, |row| row.process.as_ref())
+        .shown_if(matches!(by, By::Program | By::Process))
+        .right("PID", |row| row.pid.map(|pid| pid.to_string()))
+        .shown_if(by == By::Process && has_pids)
+        .left("cgroup", |row| row.cgroup.as_ref())
+        .shown_if(by == By::Cgroup)
+        .left("call", |row| row.call.as_ref())
+        .shown_if(matches!(by, By::Call | By::Class | By::Error))
+        .left("class", |row| class(&row.class))
+        .shown_if(by == By::Class)
+        .left("error", |row| row.error.as_ref())
+        .shown_if(by == By::Error)
 }
 
 fn arguments(row: &Row) -> String {

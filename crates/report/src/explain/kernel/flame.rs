@@ -76,7 +76,7 @@ pub fn kernel_difference(versus: &KernelVersus) -> Figure {
     );
     Figure {
         title: format!(
-            "{}: what changed from {before} to {after} instructions",
+            "{}: changes from {before} to {after} instructions",
             versus.operation
         ),
         description,

@@ -69,6 +69,7 @@ type Drawn<'a> = HashMap<String, Overlay<'a>>;
 /// Nothing without samples, and of more files than there are colours.
 fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
     let mut rows = Drawn::new();
+    // Overlaid histograms need a colour for each file.
     if comparison.columns.len() > SERIES {
         return rows;
     }
