@@ -82,7 +82,7 @@ pub struct EnvironmentFacts {
     /// Notes that are needed to interpret its figures, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What starting it costs; absent if that was not measured.
+    /// The cost of starting it; absent if that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_up: Option<StartUp>,
     /// The machine that it ran on; absent if it is the run's host.

@@ -38,7 +38,7 @@ pub struct Summary {
     /// The runs after the first; absent if there are none. Rows are then over all runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<RunStart>,
-    /// What starting the environments costs; absent if that was not measured.
+    /// The cost of starting the environments; absent if that was not measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub start_ups: Vec<StartUpCost>,
     #[serde(skip)]

@@ -1,4 +1,4 @@
-//! What starting an environment costs.
+//! The cost of starting an environment.
 
 use super::Summary;
 use model::{EnvironmentFacts, StartUp};
@@ -12,7 +12,7 @@ pub struct StartUpCost {
     /// As records name it.
     pub environment: String,
     pub seconds: f64,
-    /// The ends of the 95% interval, which is no narrower than the difference between two native starts.
+    /// The ends of the 95% interval, which is at least as wide as the difference between two native starts.
     pub low_s: f64,
     pub high_s: f64,
     /// Extra memory of all processes while a program waits there; null if it could not be read.

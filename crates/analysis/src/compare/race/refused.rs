@@ -1,4 +1,4 @@
-//! What an environment forbids among what a command does: calls of its programs that fail there and not natively.
+//! Calls of a command that an environment forbids: they fail there and not natively.
 
 use model::{Contender, Profile};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub struct Refused {
     pub calls: u64,
 }
 
-/// The most frequent first; none if calls were not counted in both. What starts the environment is not the command's.
+/// The most frequent first; none if calls were not counted in both. Programs that start the environment are not the command's.
 pub fn refused(base: &Contender, there: &Contender) -> Vec<Refused> {
     let (Ok(base), Ok(there)) = (&base.counted, &there.counted) else {
         return Vec::new();
@@ -99,8 +99,8 @@ mod tests {
             ("app", "mount", "EPERM", 1),
             ("bwrap", "mount", "EPERM", 7),
         ]);
-        let found = refused(&native, &boxed);
-        let shown: Vec<_> = found
+        let refused_calls = refused(&native, &boxed);
+        let shown: Vec<_> = refused_calls
             .iter()
             .map(|one| (one.call.as_str(), one.error.as_str(), one.calls))
             .collect();
