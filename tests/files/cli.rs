@@ -1,11 +1,10 @@
 //! The command line as its users meet it: what is printed, in which format, and with which exit status.
-
 use crate::common::*;
 use clap::ValueEnum;
 use measure::runner::Environment;
 use trace::TracerKind;
 
-fn printed(width: usize, line: impl Line) -> String {
+pub fn printed(width: usize, line: impl Line) -> String {
     succeeded(
         Place::with_run()
             .command(line)
@@ -14,7 +13,7 @@ fn printed(width: usize, line: impl Line) -> String {
 }
 
 /// The names of the commands, from the indented lines of the overview, where options begin with a dash.
-fn commands() -> Vec<String> {
+pub fn commands() -> Vec<String> {
     let help = printed(100, "--help-all");
     let listed = help
         .lines()
@@ -216,48 +215,48 @@ fn what_concerns_results_is_said_with_them() {
     place.prints("tests/golden/show-*.txt", &cases);
 }
 
+/// Command lines with a mistake, the exit status, and words of the message.
+const MISTAKES: &[(&str, i32, &str)] = &[
+    ("run id.gettppid", 2, "did you mean id.getppid"),
+    ("run id.getpid", 2, "did you mean call.getpid,"),
+    ("run fs.stat", 2, "did you mean file.stat,"),
+    ("explain stats", 2, "did you mean file.statfs, file.stat,"),
+    ("run kill_self", 2, "'kill_self' is ambiguous: "),
+    ("run nonsense", 2, "no operation matches 'nonsense'"),
+    ("list nonsense", 2, "no operation matches 'nonsense'"),
+    ("run file.lstat --param size=1", 2, "--param size"),
+    ("run file.lstat --param depth", 2, "'depth'"),
+    ("run file.lstat --param depth=many", 2, "'depth=many'"),
+    ("run id.umask --param depth=1", 2, "--param depth"),
+    ("run id.umask --cpu 99999", 2, "--cpu 99999"),
+    ("run id.umask --cpu fast", 2, "'fast'"),
+    ("run id.umask --out missing/run.json", 2, "missing/run.json"),
+    ("run id.umask --time=0", 2, "'0'"),
+    ("run id.umask --time=-1", 2, "'-1'"),
+    ("run id.umask --time=nan", 2, "'nan'"),
+    ("run id.umask --time=soon", 2, "'soon'"),
+    ("file.lstat depth=4", 2, "--param depth=4"),
+    ("foo.bar", 2, "matches 'foo.bar'; 'syscost list'"),
+    ("run id.umask --runs 4X", 2, "it is not a whole number\n"),
+    ("run id.umask --param n=1..4X", 2, "512, 4K or 1M\n"),
+    ("run --bogus", 2, "'--bogus'"),
+    ("run --all id.umask", 2, "--all"),
+    ("comapre a", 2, "'comapre'"),
+    ("nonsense", 2, "no operation matches 'nonsense'"),
+    ("malloc", 2, "a snippet: 'c:malloc(1)'"),
+    ("man nonsense", 2, "'nonsense'"),
+    (
+        "show run.json --only nonsense",
+        2,
+        "--only: no row matches nonsense",
+    ),
+    ("show run.json --only [a", 2, "pattern '[a'"),
+];
+
 #[test]
 fn what_the_user_can_mend_has_exit_status_2() {
     let place = Place::with_run();
-    place.refuses(
-        "",
-        &[
-            ("run id.gettppid", 2, "did you mean id.getppid"),
-            ("run id.getpid", 2, "did you mean call.getpid,"),
-            ("run fs.stat", 2, "did you mean file.stat,"),
-            ("explain stats", 2, "did you mean file.statfs, file.stat,"),
-            ("run kill_self", 2, "'kill_self' is ambiguous: "),
-            ("run nonsense", 2, "no operation matches 'nonsense'"),
-            ("list nonsense", 2, "no operation matches 'nonsense'"),
-            ("run file.lstat --param size=1", 2, "--param size"),
-            ("run file.lstat --param depth", 2, "'depth'"),
-            ("run file.lstat --param depth=many", 2, "'depth=many'"),
-            ("run id.umask --param depth=1", 2, "--param depth"),
-            ("run id.umask --cpu 99999", 2, "--cpu 99999"),
-            ("run id.umask --cpu fast", 2, "'fast'"),
-            ("run id.umask --out missing/run.json", 2, "missing/run.json"),
-            ("run id.umask --time=0", 2, "'0'"),
-            ("run id.umask --time=-1", 2, "'-1'"),
-            ("run id.umask --time=nan", 2, "'nan'"),
-            ("run id.umask --time=soon", 2, "'soon'"),
-            ("file.lstat depth=4", 2, "--param depth=4"),
-            ("foo.bar", 2, "matches 'foo.bar'; 'syscost list'"),
-            ("run id.umask --runs 4X", 2, "it is not a whole number\n"),
-            ("run id.umask --param n=1..4X", 2, "512, 4K or 1M\n"),
-            ("run --bogus", 2, "'--bogus'"),
-            ("run --all id.umask", 2, "--all"),
-            ("comapre a", 2, "'comapre'"),
-            ("nonsense", 2, "no operation matches 'nonsense'"),
-            ("malloc", 2, "a snippet: 'c:malloc(1)'"),
-            ("man nonsense", 2, "'nonsense'"),
-            (
-                "show run.json --only nonsense",
-                2,
-                "--only: no row matches nonsense",
-            ),
-            ("show run.json --only [a", 2, "pattern '[a'"),
-        ],
-    );
+    place.refuses("", MISTAKES);
     let profile = file("studies/mercurial.profile.json");
     place.refuses("show", &[(&format!("{profile} --only io"), 2, "--only")]);
     let (one, many) = ("1..200+1", "--param b=1..200+1 --param c=1..200+1");
@@ -501,144 +500,6 @@ fn files_of_other_programs_are_named() {
             expect_not_in(stderr(&output), "is not JSON");
         }
     }
-}
-
-/// What `shell` is offered for the last word of a command line.
-fn offered(shell: &str, words: &[&str]) -> String {
-    let place = Place::new();
-    let mut command = place.command(("-- syscost", words));
-    command
-        .env("SYSCOST_COMPLETE", shell)
-        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
-        .env("_CLAP_IFS", "\n");
-    succeeded(&mut command)
-}
-
-#[test]
-fn commands_run_although_a_shell_left_its_variable() {
-    let place = Place::new();
-    let mut command = place.command("--version");
-    expect_start(
-        succeeded(command.env("SYSCOST_COMPLETE", "bash")),
-        "syscost ",
-    );
-}
-
-#[test]
-fn completions_know_every_command() {
-    for shell in ["bash", "zsh", "fish"] {
-        expect_in(
-            printed(80, format!("completions {shell}")),
-            "SYSCOST_COMPLETE",
-        );
-        let offered = offered(shell, &[""]);
-        commands()
-            .iter()
-            .for_each(|command| expect_in(&offered, command));
-    }
-}
-
-#[test]
-fn completions_offer_what_only_the_program_knows() {
-    let expected = [
-        ("run id.getp", "id.getppid"),
-        ("run per", "perl:"),
-        ("list fil", "file"),
-        ("explain call.getp", "call.getpid"),
-        ("compare --only id.getp", "id.getppid"),
-        ("run --study perl-", "perl-ops"),
-        ("run --env native,st", "native,static"),
-        ("run --setup pe", "perl:"),
-        ("run --param dep", "depth="),
-        ("man comp", "compare"),
-        ("id.getp", "id.getppid"),
-        ("getpp", "id.getppid"),
-        ("id.getppid --ti", "--time"),
-    ];
-    for shell in ["bash", "zsh", "fish"] {
-        for (line, name) in expected {
-            let offered = offered(shell, &line.split(' ').collect::<Vec<_>>());
-            let offers = offered
-                .lines()
-                .any(|line| line.replace("\\:", ":").starts_with(name));
-            assert!(offers, "{shell} {line}: {offered}");
-        }
-    }
-}
-
-/// Keys as a user presses them in an interactive bash that has the completions; `None` where there is no script(1).
-fn typed_in_bash(keys: &str) -> Option<String> {
-    let place = Place::new();
-    place.write("completions", printed(80, "completions bash"));
-    let directory = Path::new(env!("CARGO_BIN_EXE_syscost"))
-        .parent()
-        .unwrap()
-        .display();
-    let path = format!("{directory}:{}", std::env::var("PATH").unwrap_or_default());
-    let mut command = Command::new("script");
-    command
-        .args(["-qec", "bash --norc --noprofile -i", "/dev/null"])
-        .current_dir(place.path());
-    command
-        .env("PATH", path)
-        .env("TERM", "dumb")
-        .env("TMPDIR", place.tmp())
-        .env("INPUTRC", "/dev/null");
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .ok()?;
-    let mut input = child.stdin.take().unwrap();
-    input
-        .write_all(format!(". ./completions\n{keys}\nexit\n").as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    drop(input);
-    Some(stdout(&output))
-}
-
-#[test]
-fn bash_completes_an_operation() {
-    let Some(said) = typed_in_bash("syscost run id.getpp\t\x01echo done: ") else {
-        return skip("script(1) is not installed");
-    };
-    assert!(
-        said.lines()
-            .any(|line| line.trim_end() == "done: syscost run id.getppid"),
-        "{said}"
-    );
-    let said = typed_in_bash("syscost run id.getp\t\t\x01echo ").unwrap();
-    expect_in(&said, ["id.getpgid", "id.getppid"]);
-}
-
-fn manual(command: &str) -> String {
-    let page = printed(80, format!("man {command}"));
-    ["\\&", "\\fB", "\\fR"]
-        .iter()
-        .fold(page.replace("\\-", "-"), |page, escape| {
-            page.replace(escape, "")
-        })
-}
-
-#[test]
-fn each_command_has_a_manual_page() {
-    let page = manual("");
-    expect_in(
-        &page,
-        [
-            ".SH SYNOPSIS\n",
-            ".SH SUBCOMMANDS\n",
-            ".SH EXAMPLES\n",
-            "Exit status: 0",
-        ],
-    );
-    for command in commands() {
-        expect_in(&page, &format!("syscost-{command}(1)"));
-        expect_in(manual(&command), &format!(".TH syscost-{command} 1"));
-    }
-    expect_not_in(&page, "syscost-help(1)");
-    expect_in(manual("kernel fetch"), ".TH syscost-kernel-fetch 1");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod bpf_object;
 mod cli;
 mod cmpthese;
 mod compare;
+mod completions;
 mod constants;
 mod counted;
 mod csv;

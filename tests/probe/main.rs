@@ -15,6 +15,7 @@ mod environments;
 mod explain;
 mod fixtures;
 mod inject;
+mod language_tools;
 mod languages;
 mod latency;
 mod ours;

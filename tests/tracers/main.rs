@@ -4,6 +4,9 @@
 mod common;
 
 mod advice;
+mod advice_paths;
+mod advice_processes;
+mod advice_programs;
 mod answered;
 mod bare;
 mod benchmarks;
@@ -24,6 +27,7 @@ mod trace_sampled;
 mod trace_stacks;
 mod trace_stacks_hostile;
 mod trace_tree;
+mod trace_users;
 mod why;
 mod why_threads;
 mod why_waits;
