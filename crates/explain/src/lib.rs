@@ -123,9 +123,11 @@ fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
             Flow::Jump | Flow::JumpPointer => before.start != after.start,
             Flow::Next | Flow::Return => false,
         };
+        // The target of a call starts a function even if no symbol says so; so does code that nothing else explains.
         if left || after.guessed {
             symbols.begins(*to);
         }
+        // A stub has the name that the program was linked with: the best of the target's aliases.
         if before.kind == CodeKind::Stub {
             symbols.prefer(&before.name);
         }

@@ -33,6 +33,7 @@ pub fn functions(
             .push(instruction(*address, *count, &symbol, memory, symbols));
     }
     for function in &mut functions {
+        // By address, as in the program: the order of execution would repeat loops.
         function.instructions.sort_by_key(|i| i.address);
         if function
             .instructions
@@ -80,6 +81,7 @@ fn instruction(
         address,
         ..Instruction::default()
     };
+    // The vsyscall page cannot be read: the kernel emulates its calls when the fetch faults.
     if symbol.kind == CodeKind::Vsyscall {
         made.text = "(the fetch faults)".to_string();
         made.gate = Some(Gate::PageFault);

@@ -134,6 +134,7 @@ impl Stepping {
 
     /// Page faults per iteration: the difference of two batches, so that one-time faults cancel.
     fn faults(&mut self, limit: u64) -> anyhow::Result<f64> {
+        // Several iterations, since some operations fault only in every few.
         let n = (limit / 2).clamp(1, 16);
         let few = self.child.request(n, 1)?.minor_faults;
         let many = self.child.request(2 * n, 1)?.minor_faults;
@@ -149,6 +150,7 @@ impl Stepping {
                 break;
             }
             let next = self.batch(n)?;
+            // Twice the same length is no chance: interruptions add hundreds of instructions.
             if next.len() == shortest.len() {
                 break;
             }
@@ -168,6 +170,7 @@ impl Stepping {
         self.memory
             .read(self.child.pid(), addresses.into_iter())
             .map_err(|error| StepError::Ended(format!("its memory cannot be read: {error}")))?;
+        // Before the reply is awaited: a stopped process cannot write it.
         stepper.release()?;
         self.child.reply()?;
         Ok(trace)

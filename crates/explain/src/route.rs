@@ -73,6 +73,7 @@ impl<'a> Route<'a> {
         if function.role != Role::Stub {
             return (self.name(to) + how(flow), to);
         }
+        // A stub jumps to its function, or to the resolver the first time; the recording begins after that.
         let end = self.leaving(to).next().map_or(to, |(_, end)| end);
         let name = &function.name;
         let target = self.name(end);
@@ -98,6 +99,7 @@ impl<'a> Route<'a> {
             if self.functions[from].object == self.functions[end].object && to == end {
                 path = self.functions[end].name.clone() + how(flow);
             }
+            // Named once, even if it is called from several places.
             if named.contains(&end) || !self.is_notable(from, end) {
                 continue;
             }

@@ -185,6 +185,7 @@ impl Object {
             functions: BTreeMap::new(),
             indirect: BTreeSet::new(),
         };
+        // Both tables: stripped files have only the second one, and static functions are only in the first.
         for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
             object.add_symbol(&symbol);
         }

@@ -87,6 +87,7 @@ fn answer(functions: &[Function], gates: &[GateUse], faults: f64) -> Answer {
     match gates.iter().map(|g| g.gate).min() {
         Some(Gate::PageFault) => Answer::LegacyGate,
         Some(_) => Answer::Kernel,
+        // Before the code is judged: an operation that touches memory runs plain code that faults.
         None if faults >= SOME => Answer::PageFaults,
         None if first_name(functions, Role::Vdso).is_some() => Answer::Vdso,
         None if first_name(functions, Role::Library).is_some() => Answer::Library,

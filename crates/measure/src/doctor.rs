@@ -48,6 +48,7 @@ pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
         })
     });
     let mut all: Vec<Finding> = taxes.chain(looks).collect();
+    // Stable, so that each state keeps the order of the subjects.
     all.sort_by_key(|finding| finding.state);
     all
 }

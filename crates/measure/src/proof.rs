@@ -226,6 +226,7 @@ struct Pass {
 impl Pass {
     fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
         self.child.send(greeting)?;
+        // Followed, not skipped: threads that the worker starts now must be traced from their first call on.
         let counts = self.tracer.until_reply(self.alone, u64::MAX);
         self.child.ready()?;
         counts.map(drop).map_err(|errno| ended(&errno))
@@ -235,6 +236,7 @@ impl Pass {
         self.child.send(&format!("{n} 1"))?;
         let counts = self.tracer.until_reply(self.alone, MOST_ENTRIES);
         if counts == Err(Errno::E2BIG) {
+            // It cannot be asked to stop: it is inside a request that would take minutes under ptrace.
             kill_group(self.child.pid());
             return Err(Failure::timeout(TOO_MANY));
         }
@@ -259,6 +261,7 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
         .map(|(name, count)| {
             (
                 name.to_string(),
+                // Preparations are within the requests, as often as iterations.
                 (count - prepared.get(name).copied().unwrap_or(0.0)).max(0.0),
             )
         })

@@ -39,6 +39,7 @@ pub fn time_singles(
     if !(1..FEWEST_CALLS).contains(&count) {
         return Ok(timed);
     }
+    // Too few calls for a percentile: measured again for as long as enough of them take, if the caller has that time.
     let needed = Duration::from_nanos(timed.spent_ns / count * FEWEST_CALLS).mul_f64(SLOWER);
     if needed > most {
         return Ok(timed);

@@ -17,6 +17,7 @@ pub fn split(workers: &Workers, planned: &Planned, time: Duration) -> Option<Mod
         return None;
     }
     let samples = sample(workers, planned, time).ok()?;
+    // Without a sample there is no share, not one of 0.
     (samples.user + samples.system > 0).then_some(samples)
 }
 

@@ -71,6 +71,7 @@ impl Hierarchies {
         let below = mount.join(asked.strip_prefix("/").unwrap_or(asked));
         let mut candidates = vec![below];
         if asked.is_absolute() {
+            // /proc/PID/cgroup also has leading slashes, so an absolute path may still be one below the mount.
             candidates.insert(0, asked.to_path_buf());
         }
         let Some(group) = candidates.iter().find_map(|path| self.real(path)) else {
@@ -84,6 +85,7 @@ impl Hierarchies {
                 mount.display()
             );
         };
+        // After links were resolved: `../..` must not lead out of the control groups.
         if group.starts_with(mount) {
             return Ok(group);
         }
@@ -119,6 +121,7 @@ impl Hierarchies {
         while let Some(folder) = left.pop() {
             for path in self.groups_in(&folder) {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
+                // A container may have groups of its own, which belong to it: they are not searched.
                 if wanted(&name) {
                     &mut matches
                 } else {

@@ -43,6 +43,7 @@ pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
             Err(error) => refused.push((kind.name, error)),
         }
     }
+    // Missing memory looks like a missing right: the kernel charges maps and rings to the locked-memory limit or the control group.
     let next = if refused.iter().any(|(_, error)| lacks_memory(error)) {
         "allow more memory (ulimit -v, or the control group's memory.max)"
     } else {

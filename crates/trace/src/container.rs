@@ -54,6 +54,7 @@ pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
         match ask(manager, &arguments).and_then(|printed| only_id(&printed)) {
             Ok(id) => match by_id(groups, asked, &id)? {
                 Some(group) => return Ok(group),
+                // A container that has stopped is known to its manager, and has no group.
                 None => tried.push(format!(
                     "{manager} knows it as {id}, which has no control group: is it running?"
                 )),
@@ -100,6 +101,7 @@ fn by_id(groups: &Hierarchies, asked: &str, id: &str) -> Result<Option<PathBuf>>
 
 /// Whether a group's name holds `id`, which may be only the beginning of the ID there. Helpers of managers (conmon) and mount units have groups with the ID, too.
 fn has_id(name: &str, id: &str) -> bool {
+    // Monitors and mounts of a container have its ID in their names too.
     if name.contains("conmon") || name.ends_with(".mount") {
         return false;
     }

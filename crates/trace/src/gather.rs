@@ -153,6 +153,7 @@ impl Gatherer {
         }
         let name = syscall_names::name(call.architecture, call.number, self.native_architecture);
         self.has_begun |= name.starts_with("execve");
+        // Calls of our own child before its execve are not the command's.
         if !self.has_begun {
             return;
         }
@@ -185,6 +186,7 @@ impl Gatherer {
     }
 
     fn note_path(&mut self, path: &Path, use_: calls::Use) {
+        // These are made by the guest's own kernel; a device that it lacks is reported to the user.
         if self.entries.is_special(path) {
             if calls::is_rare_device(path) && path.exists() {
                 self.devices.insert(path.to_path_buf());
@@ -236,6 +238,7 @@ impl Tracer for Gatherer {
                 break;
             }
         }
+        // Processes that the command left running go on without the tracer.
         self.follower.leave();
         Ok(())
     }
@@ -252,6 +255,7 @@ fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> 
     let bytes = read_text(tid, call.arguments[usize::from(argument)])?;
     let path = PathBuf::from(OsStr::from_bytes(&bytes));
     if path.as_os_str().is_empty() || path.is_absolute() {
+        // An empty path stands for the descriptor itself, whose file was noted when it was opened.
         return Some(path).filter(|path| path.is_absolute());
     }
     let descriptor = at.map(|at| call.arguments[usize::from(at)] as i32);

@@ -1,5 +1,5 @@
 //! Traces a command into a profile: which system calls it and its descendants make, how often, of which class, how long.
-//! What that means is for `attribute`, how it is shown for `report`.
+//! `attribute` judges the profile, and `report` shows it.
 //!
 //! The command is started and held before its execve, the tracer attaches, the command is released, and the tracer follows until
 //! the whole tree has ended or a signal stops it. Counting begins with the execve, which is counted.

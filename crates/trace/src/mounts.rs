@@ -1,4 +1,4 @@
-//! Where file systems are mounted: lines of proc_pid_mountinfo(5).
+//! Places of mounted file systems: lines of proc_pid_mountinfo(5).
 
 use std::collections::BTreeMap;
 use sys::proc_stat;
@@ -25,6 +25,7 @@ pub fn mount(line: &str) -> Option<Mount<'_>> {
     let mut words = line.split_ascii_whitespace();
     let id = words.next()?;
     let (major, minor) = words.nth(1)?.split_once(':')?;
+    // As the kernel's dev_t, not as user space packs it: the programs read it from the super block.
     let device = major.parse::<u32>().ok()? << MINOR_BITS | minor.parse::<u32>().ok()?;
     let (root, place) = (plain(words.next()?), plain(words.next()?));
     // After a number of optional fields.

@@ -38,6 +38,7 @@ impl Quotas {
         let since = self.0.iter().filter_map(|(group, before)| {
             let now = counts(group)?;
             Some(Throttled {
+                // A group that was removed and made again has smaller numbers: it is left out.
                 periods: now.periods.checked_sub(before.periods)?,
                 throttled: now.throttled.checked_sub(before.throttled)?,
                 throttled_ns: now.throttled_ns.checked_sub(before.throttled_ns)?,
@@ -90,6 +91,7 @@ fn groups(root: &Path, pid: u32) -> BTreeSet<PathBuf> {
             .lines()
             .filter_map(mount)
             .find(|mount| match mount.kind {
+                // Version 2 has an empty list of controllers in /proc/PID/cgroup.
                 "cgroup2" => controllers.is_empty(),
                 "cgroup" => has_cpu(controllers) && has_cpu(mount.options),
                 _ => false,

@@ -158,6 +158,7 @@ fn look(
             after: Some(slice),
             ..until.clone()
         })?;
+        // `follow` returns early only if everything that it follows has ended.
         let ended = until.stopped() || begun.elapsed() < slice || slice == left;
         if !watcher.look(ended, tracer)? || ended {
             return Ok(());
@@ -204,6 +205,7 @@ pub(super) fn follow_command(
         bound.note_group(RunDirectory::group_started, group);
     }
     let root = Root::Held(group);
+    // Before the command runs, and after the child is in its final control group.
     let quotas = Quotas::around(&root);
     tracer.attach(root)?;
     let until = bound.map_or_else(Until::default, |bound| Until {
@@ -276,6 +278,7 @@ fn collect(
     follow: Follow,
 ) -> Result<Profile> {
     follow(tracer, until)?;
+    // Before the counts are read, which may take longer than a short command.
     let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let collected = tracer.collect()?;
     let usage = collected.usage.or(Usage {

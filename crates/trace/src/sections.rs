@@ -88,6 +88,7 @@ pub fn fill(
     ];
     let lines = lines.into_iter().filter(|(count, _)| *count > 0);
     into.warnings.extend(lines.map(|(_, line)| line));
+    // The calls are counted, but in the wrong section.
     into.tracer.lost += lost;
 }
 
@@ -102,6 +103,7 @@ fn sections(
             let section = sections.entry(node.name.clone()).or_default();
             section.iterations += marks.iterations;
         }
+        // A set of names: a section that calls itself counts its calls once.
         for name in names_around(nodes, *number) {
             let section = sections.entry(name).or_default();
             let [minor, major] = node.faults;

@@ -328,6 +328,7 @@ fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
             ("LOGNAME", Some(user.name.clone().into())),
         ];
         for (name, value) in of_user {
+            // sudo leaves root's values, and a command would write into root's home.
             variables.retain(|(key, _)| key != name);
             variables.extend(value.map(|value| (name.into(), value)));
         }
@@ -363,6 +364,7 @@ fn find(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Errno> {
             return Ok(file);
         }
         if file.is_file() {
+            // As execvp: a file that may not be executed is reported only if no later directory has one that may.
             errno = Errno::EACCES;
         }
     }

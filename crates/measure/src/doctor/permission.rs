@@ -37,6 +37,7 @@ pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
         .filter(|(_, refused)| refused.is_ok())
         .map(|(event, _)| event.name)
         .collect();
+    // Virtual machines often offer software events only: that is worth a notice, though something can be counted.
     let refused = checks.counters.iter().find_map(|(event, refused)| {
         if event.is_hardware() {
             refused.as_ref().err()

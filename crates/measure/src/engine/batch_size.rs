@@ -84,6 +84,7 @@ fn grow(
         let ns = fastest(worker, n)?;
         if ns >= 0.8 * target || n == most {
             let fitted = (n as f64 * target / ns).round() as u64;
+            // Computed, not measured again: the batch is within a fifth of the target, or as long as the limit allows.
             let n_fitted = fitted.clamp(1, most);
             return Ok((n_fitted, ns * n_fitted as f64 / n as f64));
         }

@@ -107,6 +107,7 @@ impl Lane {
     /// Begins the block `index`. Blocks of one index are measured together in all lanes, so those in which this lane
     /// rested exist and are empty.
     pub fn begin_block(&mut self, launch: u32, index: usize) {
+        // Blocks before it, in which this lane rested, get the launch of this one and no slots, so they count nowhere.
         self.measurement.blocks.resize(
             index + 1,
             Block {

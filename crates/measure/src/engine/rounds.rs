@@ -79,6 +79,7 @@ impl Rounds<'_> {
         if self.has_too_few_calm_rounds() && !(self.config.includes_start && self.is_used_up()) {
             self.one_look(from, from + EXTRA, BLOCKS);
         }
+        // Before the results are used: workers that go on may disturb later passes.
         self.lanes.iter_mut().for_each(Lane::rest);
     }
 
@@ -114,6 +115,7 @@ impl Rounds<'_> {
             if from > 0.0 && self.clock.now() + self.launching >= self.end() {
                 break;
             }
+            // The first launch was made before the time began.
             if self.launches > 1 || launch > 0 {
                 self.launch("starting workers afresh");
             }
@@ -168,6 +170,7 @@ impl Rounds<'_> {
         }
         let now = self.clock.now();
         let until = self.began + self.config.budget.mul_f64(end);
+        // The time that is left is divided anew before each block, so that a slow block shortens the ones after it alike.
         let deadline = now + until.saturating_sub(now) / (blocks - block);
         let mut order: Vec<usize> = (0..self.lanes.len())
             .filter(|i| self.lanes[*i].takes_block(block))
@@ -186,6 +189,7 @@ impl Rounds<'_> {
                 }
                 self.lanes[*i].slot();
             }
+            // A lane that failed leaves its time to the others.
             order.retain(|i| self.lanes[*i].active());
             self.progress("measuring");
             if self.clock.now() >= deadline {

@@ -129,6 +129,7 @@ fn stepped(item: &str, from: u64, to: u64, step: Step) -> Result<Vec<u64>> {
     .take_while(|value| *value < to)
     .take(MOST_VALUES)
     .collect();
+    // The end of the range is not in `values` yet, so this many are too many.
     if values.len() == MOST_VALUES {
         bail!("range '{item}' has more than {MOST_VALUES} values: take larger steps");
     }

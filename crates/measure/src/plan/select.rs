@@ -94,6 +94,7 @@ pub fn select(
             bail!("--param {}: {}", setting.name, known_parameters(subjects));
         }
     }
+    // Counted before any is made: a mistyped range would use up the memory.
     check_count(subjects.iter().map(|subject| case_count(subject, choices)))?;
     let mut planned: Vec<Planned> = subjects
         .iter()
@@ -217,6 +218,7 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
     let mut environments: BTreeSet<String> =
         planned.iter().map(|p| p.case.environment.clone()).collect();
     if environments.is_empty() {
+        // A run of no cases still measures its baselines.
         environments.insert(NATIVE.to_string());
     }
     for environment in &environments {

@@ -37,6 +37,7 @@ pub fn per_iteration(
     for _ in 0..PAIRS {
         let [few, many] = pair(more, &mut request)?;
         seen.push(difference(&many, &few));
+        // Two equal differences in a row are not chance: background calls would have to repeat exactly.
         if seen.len() > 1 && seen[seen.len() - 1] == seen[seen.len() - 2] {
             seen.drain(..seen.len() - 1);
             break;
@@ -93,6 +94,7 @@ pub fn over_all(
     let one = format!("{:0digits$}", 1, digits = many.len());
     // The first request also does what is done once.
     request(&one)?;
+    // The protocol's own calls, which every request makes.
     let beside = request(&one)?;
     let mut seen: IndexMap<String, Vec<u64>> = IndexMap::new();
     let (began, mut done) = (Instant::now(), 0);
@@ -121,6 +123,7 @@ pub fn over_all(
 /// empty loop as often, and makes many calls at once when it compiles.
 fn is_from_loop(each: &[u64], requests: u64, usual: f64) -> bool {
     let sum: u64 = each.iter().sum();
+    // One call more than usual may be chance, however rare the usual ones are.
     let is_often = sum as f64 > MOST_OF_USUAL * (usual + 1.0);
     is_often && each.len() as u64 * 2 > sum.min(requests)
 }
@@ -146,6 +149,7 @@ pub fn step<T>(
     let one = began.elapsed();
     let mut more = (0..=LEAST.ilog2())
         .map(|shift| LEAST >> shift)
+        // Powers of two down to 1, for cases that take long or that can run only a few times.
         .find(|more| fits(*more, limit) && one.saturating_mul(*more as u32) <= LONG)
         .unwrap_or(1);
     loop {

@@ -11,7 +11,7 @@ use sys::proc_stat::{self, ProcStat};
 use sys::process::kill_group;
 use sys::step::{Bits, Stepper};
 
-/// Iterations of the two requests, of as many digits.
+/// Iterations of the two requests.
 const FEW: u64 = 500;
 const MANY: u64 = 2500;
 /// A process may execute instructions more around the loop, never fewer: the least of so many is taken.
@@ -30,6 +30,7 @@ pub fn can_be_stepped(case: &Case) -> bool {
 pub fn instructions(workers: &Workers, planned: &Planned) -> Result<f64> {
     let case = planned.case.alone();
     let environment = workers.environment(&case.environment)?;
+    // Stepping would count the starter's instructions, too.
     ensure!(!environment.has_starter(), "another program is started");
     let many = least_steps(workers, &case, MANY)?;
     let few = least_steps(workers, &case, FEW)?;

@@ -185,6 +185,7 @@ fn build_snippet(cache: &Cache, tool: &Tool, case: &Case) -> Result<Rc<Snippet>,
     } else {
         environment.compiler().map_err(|e| unsupported(&e))?
     };
+    // The path of the compiler is part of the key: another one of the same name may be installed later.
     let (path, flags) = (tool.join(OsStr::new(" ")), environment.flags.join(" "));
     let mut last = Failure::start("no body for this language");
     for form in forms(language, &case.operation) {
@@ -250,6 +251,7 @@ fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> F
     let explained = snippet
         .filled
         .explain(&snippet.language, &String::from_utf8_lossy(&printed));
+    // A message without a line of the snippet is about the toolchain, e.g. a missing library for the target.
     if environment.toolchain.is_some() && !explained.starts_with("line ") {
         Failure::unsupported(environment.cannot_build(&explained))
     } else {

@@ -104,6 +104,7 @@ impl Cache {
         if manifest::holds(target) {
             return Ok(true);
         }
+        // After an update of this program it is no surprise.
         if !manifest::is_of_another_version(target) {
             let text = format!(
                 "{} was changed after it was built, and rebuilt",
@@ -126,6 +127,7 @@ impl Cache {
 pub fn key(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
+        // Lengths first, so that parts cannot run into each other.
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }

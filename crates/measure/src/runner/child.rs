@@ -95,6 +95,7 @@ impl Child {
         let errors = create_private(&directory.join(STDERR), 0o600)
             .map_err(|e| cannot("no file for standard error", &e))?;
         let mut command = command(&directory);
+        // A group of its own, so that ^C at the terminal reaches the driver alone, which then ends workers in order.
         command.current_dir(&directory).process_group(0);
         if !command
             .get_envs()
@@ -229,6 +230,7 @@ impl Child {
         loop {
             let line = self.line(deadline)?;
             let line = line.trim_end_matches('\r');
+            // A terminal sends back what it gets: no probe would ever read the request.
             if line == request {
                 self.orderly = false;
                 return Err(Failure::crashed(ECHO));
@@ -410,6 +412,7 @@ impl Child {
     fn ended(&mut self) -> Failure {
         self.orderly = false;
         self.end_input();
+        // Killed at once, every ending would look like a kill.
         self.let_exit();
         kill_group(self.process.id());
         // Not reaped: until then, its ID and that of its group are not reused.
@@ -492,6 +495,7 @@ fn read_errors(path: &Path) -> std::io::Result<String> {
     let length = file.metadata()?.len();
     let mut text = Vec::new();
     (&mut file).take(MOST_OF_ERRORS).read_to_end(&mut text)?;
+    // The first error is usually the cause, and the last one says how it ended.
     let rest = length.saturating_sub(MOST_OF_ERRORS).max(text.len() as u64);
     file.seek(SeekFrom::Start(rest))?;
     file.take(MOST_OF_ERRORS).read_to_end(&mut text)?;

@@ -81,6 +81,7 @@ impl RunDirectory {
             lock: None,
             workers: 0,
         };
+        // Before anything is written: another run's janitor removes directories that nobody locks.
         made.lock = hold(&made.path)?;
         if with_programs {
             made.fill()?;
@@ -188,6 +189,7 @@ impl Drop for RunDirectory {
     /// If our janitor was killed, another one cleans up after this run as after a dead one.
     fn drop(&mut self) {
         let cleaned = self.janitor.finish();
+        // A new janitor takes the run for dead only without its lock.
         drop(self.lock.take());
         if let (false, Some(parent)) = (cleaned, self.path.parent()) {
             let _ = Janitor::start(parent).map(|(mut janitor, _)| janitor.finish());

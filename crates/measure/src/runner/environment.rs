@@ -146,6 +146,7 @@ impl Environment {
             Some(Kernel::File(_)) => environment.run.iter().any(|word| word.contains("{kernel}")),
             Some(Kernel::Version(_)) => environment.machine.is_some(),
         };
+        // A name with a kernel is unknown to environments that cannot boot one.
         ensure!(fits, no_environment(name));
         let file = &parts.file;
         ensure!(
@@ -253,6 +254,7 @@ impl Environment {
 
     /// Refuses an environment whose programs are not on PATH, with the package to install.
     pub fn check_needs(&self) -> Result<()> {
+        // A kernel that the user names replaces the one that the environment needs.
         let of_all = self.needs.iter().filter(|(program, _)| {
             !(self.kernel.is_some() && self.own_kernel.as_ref() == Some(*program))
         });
@@ -322,6 +324,7 @@ impl Environment {
         );
         let answer = asked.map(|done| done.stdout).unwrap_or_default();
         let answer = String::from_utf8_lossy(&answer);
+        // Without its directory, which differs between machines with the same compiler.
         words[0] = Path::new(&words[0]).file_name().unwrap_or_default().into();
         let spelled = words.join(OsStr::new(" "));
         format!(
@@ -375,6 +378,7 @@ impl Environment {
         let c_files: Vec<String> = sources
             .into_iter()
             .map(|(path, _)| path)
+            // Those in `extra` are programs of their own, which `programs` lists.
             .filter(|p| p.ends_with(".c") && !p.starts_with("extra/"))
             .collect();
         for program in programs(".", &c_files, ".", self.is_static) {

@@ -92,6 +92,7 @@ impl Fixture {
                     .and_then(|()| write_lines(&path, *size, *line_length, interrupt));
                 written.with_context(|| format!("cannot make the fixture '{name}' of {size} bytes"))
             }
+            // Checked here: the kernel's error would only say that a name is too long.
             Fixture::Directory { name, depth, .. } if *depth > DEEPEST => {
                 bail!(
                     "cannot make the fixture '{name}': a path cannot be {depth} directories deep; use at most {DEEPEST}"
@@ -137,6 +138,7 @@ fn write_lines(
         .clamp(1, BLOCK);
     let mut line = vec![b'x'; length - 1];
     line.push(b'\n');
+    // A block holds whole lines, so that each write begins with one.
     let lines = line.repeat(BLOCK / length);
     let mut file = File::create(path)?;
     let mut left = size;

@@ -30,6 +30,7 @@ impl Interrupt {
         let interrupt = Interrupt::default();
         stop_by(Arc::clone(&interrupt.0));
         for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
+            // Only a flag: a handler may interrupt anything, and everything that waits looks at it.
             signal_hook::flag::register(signal, interrupt.0.clone())
                 .context("cannot watch for ^C")?;
         }

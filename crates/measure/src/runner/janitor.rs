@@ -93,6 +93,7 @@ fn spawn(program: &Path, parent: &Path) -> io::Result<Child> {
         .arg0(NAME.to_string_lossy().as_ref())
         .arg(parent)
         .current_dir("/")
+        // Signals of the terminal must not end it before its work is done.
         .process_group(0);
     // A bare root has no /dev/null.
     let silence = OpenOptions::new()

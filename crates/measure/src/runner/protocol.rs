@@ -40,6 +40,7 @@ pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
         let times: Result<Vec<u64>, _> = times.split(' ').map(str::parse).collect();
         reply.cpu_ns = times
             .ok()
+            // One for each batch, or none can be assigned.
             .filter(|all| all.len() == reply.batches.len())
             .ok_or_else(|| failure_in(line))?;
         return Ok(false);
@@ -150,6 +151,7 @@ impl Singles {
         };
         let histogram = &mut self.classes[CLASSES.iter().position(|name| *name == class)?];
         let (ns, count) = (
+            // A worker's output is not trusted: user code may have printed it.
             ns.parse().ok().filter(|ns| *ns <= LONGEST_NS)?,
             count.parse().ok().filter(|n| *n > 0)?,
         );

@@ -13,6 +13,7 @@ pub struct Filled {
 /// The forms in which the language may have the body. An expression comes first, because its form keeps the value alive, so that
 /// the compiler cannot remove the call.
 pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
+    // A statement in an expression's place would fail to compile, and the next form would be tried: this saves the attempt.
     let one_expression = !body.trim().is_empty() && !body.contains([';', '\n']);
     let mut forms = vec![language.statement.as_str()];
     if one_expression && let Some(expression) = &language.expression {
@@ -85,6 +86,7 @@ impl Filled {
         let lines: Vec<usize> = lines.collect();
         lines
             .iter()
+            // Traces name several lines: the first one in the user's text is the one to show.
             .find_map(|line| self.in_part(*line))
             .or_else(|| lines.first().and_then(|line| self.behind(*line)))
     }

@@ -32,6 +32,7 @@ pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let sources = probe_sources();
     write_sources(&sources, directory.path())?;
     let sources = sources.iter().map(|(path, _)| path).filter(|path| {
+        // Without the companions: one file is copied more easily. `extra/cross.c` stands for them.
         let is_extra = path.starts_with("extra/") && !path.starts_with("extra/alone/");
         path.ends_with(".c") && (!is_extra || *path == "extra/cross.c")
     });

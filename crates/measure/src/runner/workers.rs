@@ -84,6 +84,7 @@ impl Workers {
     /// # Errors
     /// The file is missing, not executable, or needs a loader that this machine lacks.
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
+        // Copied, so that a build that replaces it meanwhile does not change the run.
         let probe = Some(self.directory.borrow().add_program("probe-versus", path)?);
         self.variants.insert(
             name.to_string(),

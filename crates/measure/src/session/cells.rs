@@ -59,6 +59,7 @@ impl Session {
             if !counted.counts.iter().any(is_crash) {
                 break;
             }
+            // A kernel that crashes under one seed may not under another: emulated time makes its races repeat exactly.
             counted = self.count_once(environment, planned, of_boot(number + retry * RETRY))?;
         }
         Ok(counted)

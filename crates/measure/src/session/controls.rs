@@ -21,6 +21,7 @@ impl Session {
             .collect();
         let controls: Vec<Planned> = planned
             .iter()
+            // Only rows that somebody compares, and the unit of costs.
             .filter(|native| native.role == Role::Asked || native.case.is_plain(REFERENCE))
             .filter(|native| elsewhere.contains(&native.case))
             .map(|native| Planned {

@@ -84,6 +84,7 @@ impl Session {
         let seccomp = sources
             .status("Seccomp_filters")
             .or_else(|| sources.status("Seccomp"));
+        // On musl, the dynamic linker is the C library.
         let musl = format!("/lib/ld-musl-{}.so.1", std::env::consts::ARCH);
         let programs: Vec<_> = PROGRAMS
             .into_iter()
@@ -151,6 +152,7 @@ impl EntryCache {
     }
 
     pub(super) fn add(&mut self, session: &Session, planned: &Planned, proof: &Proof) {
+        // A failed or doubtful count is made again next time.
         let sound = proof.status == EntriesStatus::Verified && proof.warning.is_none();
         let Some(entries) = proof.entries.clone() else {
             return;
@@ -168,6 +170,7 @@ impl EntryCache {
         if let Some(directory) = self.directory.as_deref()
             && !self.new.is_empty()
         {
+            // A failure costs only time in later runs.
             let _ = lines::add(directory, &self.new);
         }
     }

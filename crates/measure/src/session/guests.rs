@@ -71,6 +71,7 @@ impl LazyGuest {
         self.greeting(&self.plan[place].case)?;
         let is_kept = self.machine(workers)?.is_kept();
         if is_kept || self.booted().is_none_or(|guest| !guest.is_alive()) {
+            // A guest whose state is restored counts one case per boot; otherwise one boot counts all that are left.
             self.asked = place..if is_kept { place + 1 } else { self.plan.len() };
             self.guest = None;
         }
@@ -148,6 +149,7 @@ impl LazyGuest {
     }
 
     fn guest(&mut self, workers: &Workers) -> Result<&Guest, Failure> {
+        // Each start takes seconds: a guest that keeps dying is given up after a few.
         let has_ended = self.booted().is_some_and(|guest| !guest.is_alive());
         if self.guest.is_none() || (has_ended && self.starts < STARTS) {
             self.guest = None;

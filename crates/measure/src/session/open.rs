@@ -60,6 +60,7 @@ impl Session {
         let interrupt = Interrupt::on_signals()?;
         let clocks = Clocks::start(&sources, placement.measuring, alone);
         let (workers, mut remote) = start(directory, placement, &interrupt, &options, &sides)?;
+        // All cases are on that machine: facts of this one would describe the wrong hardware.
         if let Some(there) = &mut remote.machine {
             host = there.host.clone();
             catalogue = std::mem::take(&mut there.operations);
@@ -237,6 +238,7 @@ impl Ready {
             job,
             cache,
         } = self;
+        // Begun before the passes, which need the CPU for themselves as well.
         let cpu_monitor = CpuMonitor::begin(&session.workers);
         let mut findings = session.pass(&job, cache, watch);
         session.measure_runs(&job, &mut findings, cpu_monitor, watch, out)

@@ -85,6 +85,7 @@ impl Session {
     /// The mode is sampled even with --no-verify: that needs no tracer, and the table shows it.
     fn pass_one(&self, planned: &Planned, means: &mut Means) -> Result<Passes, Failure> {
         self.interrupt.check()?;
+        // Built here: a build must not run beside measurements.
         self.workers.prepare(&planned.case)?;
         let environment = self.workers.environment(&planned.case.environment)?;
         if only_for_speed(planned) {
@@ -144,6 +145,7 @@ impl Session {
                 .workers
                 .environment(&planned.case.environment)
                 .is_ok_and(|environment| environment.is_guest);
+            // Times of single cold calls are what the rounds measure anyway, and a guest has no clock that could show them.
             let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
             if let Some(passes) = passes.as_mut().ok()
                 && shown

@@ -125,6 +125,7 @@ impl Session {
             }
         }
         self.interrupt.check()?;
+        // Several snippets may fail for the same missing compiler.
         lines.dedup();
         if lines.is_empty() {
             Ok(())

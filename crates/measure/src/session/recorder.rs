@@ -109,6 +109,7 @@ impl Recorder<'_> {
     /// The run with all results, written for the last time. The error is that of the writing; the run can still be shown.
     pub fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
         let mut run = self.run(measured);
+        // With repeats, a run is complete only after the last one.
         run.complete = self.last && !self.interrupt.is_set();
         let clocks = &self.clocks;
         run.host.steal_percent = clocks

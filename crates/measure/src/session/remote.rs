@@ -97,6 +97,7 @@ impl Remote {
         let case = Case::native(EMPTY_LOOP).in_environment(&environment.name);
         let mut child = workers.start(&case, 0)?;
         let hello = child.hello().cloned().unwrap_or_default();
+        // Another PID is that of a child, or one in a container: tracing the command would count the wrong process.
         if !environment.is_elsewhere() && hello.number("pid") != Some(child.pid().into()) {
             workers.add_environment(Environment {
                 unverified: Some(NOT_THE_PROBE.to_string()),
@@ -181,6 +182,7 @@ fn machine(child: &mut Child, directory: &Path, hello: &Facts) -> Result<Machine
         .filter_map(|line| line.strip_prefix("fact ")?.split_once('='))
         .map(owned)
         .collect();
+    // As a tree of files below one root, so that the same code reads this machine's facts and another's.
     let tree = private::temporary(directory, "machine-")?;
     if answered.get("system") == Some("Linux") {
         let cpu_files = hello
@@ -228,6 +230,7 @@ fn files(lines: &[String]) -> Vec<(&str, String)> {
             continue;
         };
         let mut text = lines.next().cloned().unwrap_or_default();
+        // The protocol has lines: a file's own newlines are put back by its length.
         while text.len() < length {
             let Some(line) = lines.next() else { break };
             text.push('\n');

@@ -44,6 +44,7 @@ impl Session {
                 break;
             }
             let cpu_monitor = CpuMonitor::begin(&self.workers);
+            // Not stored by itself: the first run's file gets it when it is whole.
             let (again, _) = self.time(
                 job,
                 &mut *findings,

@@ -26,6 +26,7 @@ impl Sides {
                 let name = path
                     .file_name()
                     .map_or("other".into(), |name| name.to_string_lossy());
+                // A probe called `static` must not get that environment's build.
                 let taken = Environment::names().contains(&name.as_ref());
                 vec![
                     NATIVE.to_string(),

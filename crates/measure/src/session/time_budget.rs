@@ -132,6 +132,7 @@ impl Session {
             (true, CASE),
             (!counted, PROOF),
             (started, OTHER_PROGRAM),
+            // Bounded: a case that evicts terabytes would overflow the sum.
             (displaced > 0.0, COLD_MIB.mul_f64(displaced.min(1e6))),
             (self.options.counters, LEAST.counting * 2),
         ]

@@ -80,6 +80,7 @@ impl Session {
                 None
             },
         };
+        // One thread, as for the short count. An empty loop's own declaration would hide a runtime's calls.
         let alone = Planned {
             case: case.alone(),
             enters: if is_usual {
@@ -97,6 +98,7 @@ impl Session {
                 .as_mut()
                 .map(std::mem::take)
                 .unwrap_or_default();
+            // In calls over the whole time, since other loops make fewer or more iterations in it.
             let n = proof.iterations.unwrap_or(0) as f64;
             usual.insert(whose, (entries.times(n), time));
         }

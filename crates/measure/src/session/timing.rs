@@ -61,6 +61,7 @@ impl Session {
             first: index == 0,
             last: job.runs <= 1,
         };
+        // Now that the number of workers is known: each has two pipes.
         self.workers.make_room(timed.len() as u64);
         watch.stage(Stage::Measuring);
         let clock = Wall(Instant::now());
@@ -82,6 +83,7 @@ impl Session {
         };
         self.facts.extend(places.facts());
         recorder.run.environments = environment_facts(&self.workers, job, &self.facts);
+        // Repeats have the same programs, so the first run's proof is theirs.
         if index == 0 {
             self.prove_timed(recorder.passed, &measured, job.runs, watch);
         }
@@ -119,6 +121,7 @@ impl Session {
             })
             .count();
         let proofs = 1.0 + PROOF_OF_TIMED * rare as f64 / f64::from(cases.max(1));
+        // The proofs come after the rounds and must fit in too.
         let left = self.left().map(|left| left.div_f64(proofs));
         let wanted = per_case.or(left).or(self.options.budget);
         Config {

@@ -117,6 +117,7 @@ impl<'a> Decoder<'a> {
     /// Histograms by call. They are not kept per process: 32-bit calls get plain names if all processes that made any do.
     fn latencies(&self) -> BTreeMap<String, Histogram> {
         let mut compat = self.raw.calls.iter().filter(|(key, _)| is_compat(key));
+        // Latencies have no groups: one name serves both architectures only if all 32-bit calls are those of 32-bit programs.
         let plain = compat.all(|(key, _)| self.compat.contains(&key.group));
         let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
         for (duration_key, calls) in &self.raw.durations {
@@ -204,6 +205,7 @@ fn untimed(profile: &Profile) -> Vec<String> {
         .totals(By::Call)
         .into_iter()
         .map(|total| total.count);
+    // The most frequent ones first, since only a few are named.
     let mut counts: Vec<CallCount> = totals.filter(|count| count.untimed > 0).collect();
     counts.sort_by_key(|count| Reverse(count.untimed));
     counts
@@ -268,6 +270,7 @@ pub fn programs(raw: &Raw) -> u64 {
 
 fn executed(key: &Key, counted: Counted) -> u64 {
     if is_exec(key) && key.error == 0 {
+        // An execve that has not returned may still fail.
         counted.calls - counted.unfinished
     } else {
         0
@@ -313,6 +316,7 @@ pub(super) fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
             stalled,
             ..
         } = *task;
+        // The parts were copied while the task ran: together they may be a little longer than the call so far.
         let on_cpu = [blocked, woken, preempted]
             .into_iter()
             .fold(elapsed, u64::saturating_sub);
@@ -417,6 +421,7 @@ pub fn check(ran_ns: u64, profile: &mut Profile) {
     if on_cpu_ns <= ran_ns + ran_ns / 20 + ROUNDING_NS {
         return;
     }
+    // A share of such times would look like a result: none is shown, and the waits stay.
     change_on_cpu(profile, |_, _| None);
     let [on_cpu_s, ran_s] = [on_cpu_ns, ran_ns].map(|ns| ns as f64 / 1e9);
     profile.warnings.push(format!(
@@ -434,6 +439,7 @@ fn change_on_cpu(from: &mut Profile, change: impl Fn(u64, u64) -> Option<u64>) {
     let counts = by_class
         .chain(sections)
         .chain(from.objects.iter_mut().map(|object| &mut object.count));
+    // Untimed calls added nothing to the times.
     let counts = counts.map(|count| (count.calls - count.untimed, &mut count.on_cpu_ns));
     let stacks = from.stacks.iter_mut();
     let stacks = stacks.map(|stack| (stack.calls, &mut stack.on_cpu_ns));

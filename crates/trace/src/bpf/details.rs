@@ -134,6 +134,7 @@ fn stacks(sampled: Vec<Sampled>, decoder: &Decoder, into: &mut Profile) {
     {
         let weights: Vec<u64> = stacks.iter().map(|(_, weight)| *weight).collect();
         let calls = divided(counted.calls, &weights);
+        // Divided by the rounded calls, not by the weights: a stack without a call gets no time.
         let [on_cpu, blocked, woken] =
             [counted.on_cpu, counted.blocked, counted.woken].map(|total| divided(total, &calls));
         for (at, (stack, _)) in stacks.into_iter().enumerate() {
@@ -169,6 +170,7 @@ fn texts(frames: &[Arc<str>]) -> Vec<String> {
 
 fn warn(raw: &Raw, into: &mut Profile) {
     let unknown = into.stacks.iter().filter(|one| one.frames == [UNKNOWN]);
+    // Not an error: short processes often end before their mappings can be read.
     let unknown = unknown.map(|stack| stack.calls).sum();
     let lost = [
         (
@@ -210,6 +212,7 @@ fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
 fn slowest(decoder: &Decoder, most: usize, sent: &Named, begun_ns: u64) -> Vec<SlowCall> {
     let mut kept = decoder.raw.slowest.clone();
     kept.sort_by_key(|slow| std::cmp::Reverse(slow.elapsed));
+    // A kept call has returned, so its class has its bytes; `Counted::default()` would be an unfinished one.
     let one = Counted {
         calls: 1,
         ..Counted::default()
@@ -235,6 +238,7 @@ fn slowest(decoder: &Decoder, most: usize, sent: &Named, begun_ns: u64) -> Vec<S
 
 fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
     let raw = decoder.raw;
+    // Counts may have found room in their map when names no longer did.
     let mut dropped = raw.globals.objects_dropped;
     // By the object's hash, not its name: two paths of which only the ends are known may have one name.
     let mut rows: BTreeMap<(u64, String, String), ObjectCount> = BTreeMap::new();

@@ -108,6 +108,7 @@ fn lock(key: &Key, address: u64, function: u64, variables: &Functions) -> String
     let name = match key.kind {
         lock::MMAP => Some("mmap_lock"),
         lock::INODE => Some("i_rwsem"),
+        // Only variables of the kernel's image have the upper half of its code's addresses; other locks are in allocated objects.
         _ if address >> 32 == function >> 32 => variables.starting_at(address as u32),
         _ => None,
     };
@@ -122,7 +123,9 @@ fn wanted_by(frames: &[u64], functions: &Functions) -> Option<String> {
         // A return address may lie behind the last instruction of its function.
         .map(|address| functions.containing((*address as u32).wrapping_sub(1)));
     names.find(|name| name.is_some_and(takes))?;
+    // The frames start inside the lock's slow path. An unknown function may be one of those, so it ends the search.
     let name = names.find(|name| !name.is_some_and(takes))??;
+    // Compilers append `.constprop.0`, `.isra.0` and the like to copies of a function.
     Some(name.split('.').next().unwrap_or(name).to_string())
 }
 

@@ -106,6 +106,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
 }
 
 fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
+    // Each detail adds instructions to every call, so a calibration is valid for one set of them.
     let flags = [
         wanted.paths,
         wanted.descriptors,
@@ -189,6 +190,7 @@ impl Tracer for Bpf {
             Root::Held(pid) => self.adopt_trees(&[*pid])?,
             Root::Running(Running::Processes(pids)) => self.adopt_trees(pids)?,
             Root::Running(Running::Cgroup(_) | Running::System) => {
+                // Our own calls, those that read the counts included, would be among the system's.
                 self.mark(std::process::id(), state::EXCLUDED)?;
                 Vec::new()
             }
@@ -248,6 +250,7 @@ impl Tracer for Bpf {
 impl Bpf {
     fn follow_until(&mut self, followed: &Followed, until: &Until) -> Result<()> {
         let deadline = until.after.map(|after| Instant::now() + after);
+        // A control group or the whole system has no process whose end would end the trace.
         while followed.pidfds.is_empty() && !is_over(until, deadline) {
             let left = deadline.map_or(UNTIL_PERIOD, |deadline| {
                 deadline.saturating_duration_since(Instant::now())
@@ -299,6 +302,7 @@ impl Bpf {
         };
         let ended = process.is_some() && fds.first().and_then(PollFd::any).unwrap_or(false);
         drop(fds);
+        // Only when nothing else is to be done: names of sampled functions matter less than events.
         if ready == 0 && timeout >= UNTIL_PERIOD {
             self.look_at_places();
         }
@@ -363,6 +367,7 @@ impl Bpf {
             sort(&mut collected.groups);
             return Ok((collected, raw.torn));
         }
+        // With the tree, groups are nodes of it: each name has several, which the flat tables sum up.
         let tree = self.more.tree && self.more.grouping == Grouping::Name;
         let flat = if tree {
             Cow::Owned(raw.by_name())
@@ -470,6 +475,7 @@ impl Bpf {
     fn note_polled(&self) -> Result<()> {
         let live = self.programs.live()?;
         let processes: BTreeSet<u32> = live.iter().map(|task| task.process).collect();
+        // The programs see only descriptors that are added to epoll sets from now on.
         let polled = processes.into_iter().flat_map(threads::polled);
         let mut polled = polled.take(MOST_POLLED);
         polled.try_for_each(|(key, descriptor)| self.programs.set_polled(&key, descriptor))
@@ -533,6 +539,7 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     } else {
         0
     };
+    // Calls with one of many paths cost more, as the calibration knows for `MANY` of them: with fewer, that share of the calls.
     let many = events[Kind::Path as usize] * names.min(MANY.into()) / u64::from(MANY);
     events[Kind::Path as usize] -= many;
     events[Kind::ManyPaths as usize] = many;
@@ -541,6 +548,7 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
         .map(|(_, used)| used.voluntary_switches + used.involuntary_switches)
         .sum();
     events[Kind::Process as usize] =
+        // Without the first one, which was there before the trace began.
         (raw.globals.processes + raw.globals.threads).saturating_sub(1);
     (events, calls)
 }

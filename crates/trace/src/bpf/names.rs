@@ -73,6 +73,7 @@ pub fn by_number<T>(value: fn(&str) -> T) -> [T; 2 * NUMBERS] {
 
 fn row(name: &str) -> Row {
     let (what, argument) = match drives(name) {
+        // PR_SET_NAME may begin another group.
         _ if name == "prctl" => (what::RENAME, 0),
         None => (0, 0),
         Some(Drives::Path { argument }) if name.starts_with("exec") => (what::EXEC, argument),
@@ -129,6 +130,7 @@ pub fn numbers() -> Numbers {
         close: number("close"),
         futex: number("futex"),
         epoll_ctl: number("epoll_ctl"),
+        // The C libraries of i386 and arm call mmap2, which counts offsets in pages.
         mmap: [find(gate::NATIVE, "mmap"), find(gate::COMPAT, "mmap2")],
     }
 }

@@ -40,6 +40,7 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
         let facts = &mut profile.tracer;
         facts.added_total_ns = Some((beside_ns - rest_ns) as u64);
         facts.added_per_call_ns = Some((beside_ns - rest_ns) / all.calls as f64);
+        // The calibrated range is about the number that has just been replaced.
         facts.added_range_ns = None;
     }
     let faults_ns = profile.usage.minor_faults.unwrap_or(0) as f64 * fault_ns;
@@ -99,6 +100,7 @@ impl Samples {
         for (place, samples) in places {
             let function = functions.containing(place.address as u32);
             let sum = match function.map(entry) {
+                // The programs could not tell by which function the kernel was entered.
                 _ if place.address == 0 => &mut all.kernel,
                 Some(PAGE_FAULT) => &mut all.page_faults,
                 Some(INTERRUPT) => &mut all.interrupts,
@@ -141,6 +143,7 @@ impl Samples {
         let elsewhere = self.page_faults + self.interrupts + self.kernel;
         let seen = self.outside();
         let each_ns = cpu_ns / (seen + self.calls).max(1.0);
+        // Samples scatter: those of the kernel alone may add up to more than all of the time that is left.
         let fitting = (rest_ns / (elsewhere * each_ns).max(1.0)).min(1.0);
         let otherwise = self.contradict(self.page_faults, faults_ns.min(rest_ns) / cpu_ns.max(1.0));
         let trust = if otherwise || (faults_ns == 0.0 && seen > 0.0) {

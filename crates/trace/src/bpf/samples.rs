@@ -20,6 +20,7 @@ pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into
         Functions::default()
     };
     let all: u64 = raw.calls.iter().map(|(_, counted)| counted.calls).sum();
+    // Not the sampling period, which is not kept while interrupts are off. The CPU time is known exactly.
     let each_ns = ran_ns(raw) as f64 / all.max(1) as f64;
     // Calls that tasks are waiting in now have waits, but no samples.
     let waits = decode::open_calls(raw).map(|(key, counted)| {

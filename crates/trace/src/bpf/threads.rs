@@ -168,6 +168,7 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
                     elapsed_ns: live.elapsed,
                     on: waits.on,
                     lock: waits.lock,
+                    // The memory may have held anything: a number that is no traced thread is not an owner.
                     holder: holder.filter(|holder| numbers.contains(holder)),
                     function: match named.open.get(&live.pid) {
                         Some(function) => Some(function.to_string()),
@@ -192,6 +193,7 @@ fn holder(live: &Live, ended: bool) -> Option<u32> {
         [word_at(&memory, live.argument)?, behind.unwrap_or(0)]
     };
     let is_in_word = word & HAS_OWNER > 0;
+    // PI and robust mutexes keep their owner in the futex's word, ordinary ones in a field behind it.
     Some(if is_in_word {
         word & OWNER_BITS
     } else {
@@ -273,6 +275,7 @@ pub fn polled(process: u32) -> Vec<(PolledKey, u64)> {
         }
     });
     sets.flat_map(|epoll: u32| {
+        // One line `tfd: N events: ... data: HEX` for each descriptor in the set.
         let text = proc_stat::read(format!("/proc/{process}/fdinfo/{epoll}"));
         let text = text.unwrap_or_default();
         text.lines()

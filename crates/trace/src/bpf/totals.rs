@@ -14,6 +14,7 @@ use sys::usage::Used;
 /// processes that still run.
 pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
     let used = by_group(raw);
+    // Groups are in the order of their numbers, and so is the set.
     for (group, number) in into.groups.iter_mut().zip(decode::numbers(raw)) {
         let times = used.get(&number).and_then(split);
         (group.user_ns, group.system_ns) =
@@ -63,7 +64,9 @@ fn concurrency(raw: &Raw) -> Option<Concurrency> {
     let mut on_cpu_ns = globals.on_cpu[..=last].to_vec();
     let (mut waiting_ns, mut blocked_ns) = (globals.waiting, globals.blocked);
     if globals.live > 0 && globals.changed > 0 {
+        // The programs add a state's time when it ends: the present state has lasted since the last change.
         let since = raw.now_ns.saturating_sub(globals.changed);
+        // Two counters in one word, so that the programs change both at once: threads on a CPU, and threads waiting for one.
         match (globals.running as u32 as usize, globals.running >> 32) {
             (0, 0) => blocked_ns += since,
             (0, _) => waiting_ns += since,

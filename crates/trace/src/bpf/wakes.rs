@@ -57,6 +57,7 @@ fn waits(name: &str) -> u8 {
         Some(Drives::Set { .. }) => (0, DATA),
         _ => (0, 0),
     };
+    // The lower half is what the call ends, the upper half what ends its own waits (waits.h).
     ends | more_ends | (ended_by | more_ended_by) << 4
 }
 

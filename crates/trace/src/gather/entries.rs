@@ -110,6 +110,7 @@ impl Entries {
         if entry.kind != Kind::File {
             return;
         }
+        // Copied before the call runs: the tracer holds the thread at the call's entry.
         self.kept_bytes += entry.size;
         let copy = self.keep.join(format!("{number}-{}", self.kept_bytes));
         let copied = if self.kept_bytes > self.most {
@@ -122,6 +123,7 @@ impl Entries {
         };
         match copied {
             Ok(()) => entry.kept = Some(copy),
+            // The command goes on: it must not be killed halfway for want of a copy. `check` reports the first failure.
             Err(error) => drop(self.failure.get_or_insert(error)),
         }
     }
@@ -151,6 +153,7 @@ impl Entries {
         let mut left: Vec<OsString> = components(path);
         let (mut place, mut links) = (PathBuf::from("/"), 0);
         while let Some(name) = left.pop() {
+            // Links before it are resolved by now, so this is the parent that the kernel would take.
             if name == ".." {
                 place.pop();
                 continue;
@@ -169,6 +172,7 @@ impl Entries {
                 if target.is_absolute() {
                     place = PathBuf::from("/");
                 }
+                // The target's names come before those that were left.
                 left.extend(components(&target));
             }
         }

@@ -41,6 +41,7 @@ impl TreeAccount {
     /// Adds a process that has ended to its parent, or to the total if the parent is not traced or has ended.
     pub fn ended(&mut self, ended: &Ended) {
         let children = self.running.remove(&ended.pid).unwrap_or_default();
+        // A process's accounting minus its own threads' time is that of the children that it waited for.
         if let Some(alone_ns) = ended.cpu_ns {
             let waited = ended.used.cpu_ns().saturating_sub(alone_ns);
             let missing = children.cpu_ns().saturating_sub(waited);

@@ -43,6 +43,7 @@ fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let warm = raw.get(COLD..).unwrap_or_default();
     let blocks = warm.chunks_exact((warm.len() / BLOCKS).max(2));
     let added = blocks.map(|block| {
+        // From one stop to the next the whole cycle is measured: call, both stops, and the work of the tracer.
         let between = block
             .windows(2)
             .map(|pair| pair[1].at.duration_since(pair[0].at).as_nanos() as u64);
@@ -57,6 +58,7 @@ fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let [most, median] =
         [MOST, 0.5].map(|share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share));
     Calibration {
+        // Bounded, since a busy machine's ninth tenth may be a millisecond, and real waits would vanish in it.
         off_cpu_ns: most.min(median * 4),
         added: Overhead::from_differences(added.collect()),
         added_cpu_ns: cpu_ns.map(|ns| (ns - untraced_ns).max(0.0)),

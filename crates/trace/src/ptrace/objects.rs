@@ -45,6 +45,7 @@ impl Objects {
             return Some(*number);
         }
         if self.paths.len() == MOST_PATHS {
+            // Counted, not replaced: whichever path came first stays, so that counts of known paths are complete.
             self.dropped += 1;
             return None;
         }

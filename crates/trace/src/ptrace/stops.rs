@@ -237,6 +237,7 @@ impl PtraceTracer {
 
     /// Detaches; returns how many tasks were still running.
     fn leave(&mut self) -> usize {
+        // Calls in progress are counted as unfinished, since their ends will not be seen.
         for inside in self.tree.all_inside() {
             self.unfinished(&inside, None);
         }
@@ -284,6 +285,7 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
 
 /// Why a process may not be traced. The files in /proc of a protected process belong to root.
 fn forbidden(pid: i32) -> &'static str {
+    // The kernel says EPERM in all cases: the owner tells the most common one apart.
     let owner = std::fs::metadata(format!("/proc/{pid}")).map(|metadata| metadata.uid());
     if owner.is_ok_and(|owner| owner != geteuid().as_raw()) {
         "it belongs to another user or is protected; try as root, or see kernel.yama.ptrace_scope"
@@ -309,6 +311,7 @@ fn killed_after_ns(inside: &Inside, notice: &Notice, end: &End) -> Option<u64> {
 
 fn end_stop(notice: &Notice, time: ThreadTime) -> Stop {
     Stop {
+        // Not `at`: a busy tracer would add its own delay to the call.
         at: notice.not_before,
         time,
         stops: notice.stops,

@@ -93,6 +93,7 @@ impl Tally {
 
     fn node(&mut self, from: Option<usize>, name: &str, section: Option<Marks>) -> usize {
         let from = from.map(|from| from as u32);
+        // A section and a process may have the same name below the same node.
         let key = (from, name.to_string(), section.is_some());
         *self.by_name.entry(key).or_insert_with_key(|(_, name, _)| {
             self.nodes.push(Node {
@@ -124,6 +125,7 @@ impl Tally {
     /// Ends the innermost section that the path names around the node `from`, and returns it and what it was begun in; those within it
     /// were not ended.
     pub fn end(&mut self, from: usize, path: &[u8]) -> Option<(usize, usize)> {
+        // The innermost open section of that name: an end mark may have skipped those within.
         let ended = self.outwards(from).find_map(|at| {
             let node = &self.nodes[at];
             node.section.as_ref()?;
@@ -272,6 +274,7 @@ impl Tally {
             _ => None,
         };
         let key = Key {
+            // Calls that move bytes have their class only now: it depends on the result.
             measure: bytes.map(power_below).or(key.measure),
             ..key
         };

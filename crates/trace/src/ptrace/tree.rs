@@ -164,6 +164,7 @@ impl Tree {
             .tally
             .call(call.architecture, call.number, process.architecture);
         let known = &self.tally.calls[number];
+        // The held child makes calls of ours before its execve.
         self.counting |= known.name.starts_with("execve");
         if !self.counting {
             return;
@@ -272,6 +273,7 @@ impl Tree {
             Some(clock) => clock,
             None => ThreadClock::open(tid)?,
         };
+        // A kernel without CONFIG_SCHED_INFO shows zeros.
         let time = clock.read().filter(|time| time.turns > 0);
         task.clock = keep.then_some(clock);
         let waiting_ns = time?.waiting_ns;
@@ -337,6 +339,7 @@ impl Tree {
         former: i32,
         warnings: &mut Vec<String>,
     ) -> Option<Inside> {
+        // An execve by another thread than the first one ends the first one, and takes its number.
         let stray = if former == tid {
             None
         } else {
@@ -385,6 +388,7 @@ impl Tree {
         if process.is_some() {
             self.tally.has_run(task.node);
             self.tally.ran(task.node, end.cpu_ns.unwrap_or(0));
+            // Waits of others may end by this process after it has been removed.
             self.ended.insert(tid, task.node);
         }
         self.account.ended(&Ended {

@@ -87,6 +87,7 @@ fn peer(tid: i32, inode: &str) -> Option<String> {
     ["tcp", "tcp6", "udp", "udp6"]
         .into_iter()
         .find_map(|table| {
+            // Columns: 1 is the local address, 2 the remote one, 9 the inode.
             let row = row(tid, table, 9, inode)?;
             let remote = address(&row[2])?;
             Some(if remote.port() > 0 {
@@ -113,6 +114,7 @@ fn address(text: &str) -> Option<SocketAddr> {
     let mut bytes = Vec::new();
     for at in (0..host.len()).step_by(8) {
         let word = u32::from_str_radix(host.get(at..at + 8)?, 16).ok()?;
+        // The tables show addresses as 32-bit words in the machine's order of bytes.
         bytes.extend(word.to_ne_bytes());
     }
     let ip = match <[u8; 4]>::try_from(&*bytes) {

@@ -26,6 +26,7 @@ pub fn count_calls(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, St
     let commands = course.commands;
     watch.stage(Stage::Proving);
     let native = commands.iter().position(Command::is_native);
+    // First: its process names tell in other environments which processes are the command's.
     let in_native = native.map(|index| count_one(index, None, course, watch));
     (0..commands.len())
         .map(|index| match &in_native {
@@ -84,6 +85,7 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
         {
             return Err(anyhow!("{warning}; root can count it"));
         }
+        // A second run of a long command would take the time of timed ones.
         let is_long = run.usage.wall_ns.is_some_and(|ns| ns > LONG_NS);
         match &mut all {
             Some(first) => first.repeats.push(run.as_run()),

@@ -287,6 +287,7 @@ impl<'a> Entrance<'a> {
             enters: holds && self.environment.is_launched(),
             ..command.prepare()?
         };
+        // The janitor finds the command's processes by it, whatever groups and sessions they make.
         launch.environment.push(self.mark.clone());
         if launch.enters {
             launch.environment.push(HOLD.into());
@@ -331,6 +332,7 @@ impl<'a> Entrance<'a> {
     fn command(self, command: &Command) -> Result<Command> {
         let words = words(&command.launch);
         let launch = self.launch(&words, command.launch.silent, true)?;
+        // Not held after entering: the tracer counts from the launcher's execve on, and by name afterwards.
         let counted = self.launch(&words, true, false)?;
         let empty = self.launch(&[self.empty_program().into()], true, true)?;
         let mut prepare = command.prepare.clone();

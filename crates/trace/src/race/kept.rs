@@ -168,6 +168,7 @@ impl Changes<'_> {
             })
             && self.files.iter().all(|path| {
                 let is_replaceable = |now: &Facts| !now.is_directory && now.links == 1;
+                // A copy of a file with several names would be a separate file under each of them.
                 was[*path].links == 1 && now.get(*path).is_none_or(is_replaceable)
             })
     }
@@ -190,6 +191,7 @@ fn copy_time(from: &Path, to: &Path) -> io::Result<()> {
 fn facts(top: &Path) -> io::Result<BTreeMap<PathBuf, Facts>> {
     let metadata = fs::metadata(top)?;
     let mut all = BTreeMap::from([(PathBuf::new(), Facts::new(&metadata))]);
+    // Mount points below are seen, but not what is mounted there: it is not copied either.
     let (device, mut left) = (metadata.dev(), vec![PathBuf::new()]);
     while let Some(directory) = left.pop() {
         for entry in fs::read_dir(top.join(&directory))? {

@@ -34,6 +34,7 @@ struct State {
 impl Left {
     /// Watches for processes that are left from now on; ends them if `ends`.
     pub fn new(ends: bool) -> Left {
+        // Orphans then become our children, where they can be found.
         adopt_orphans();
         let left = Left {
             ends,
@@ -65,6 +66,7 @@ impl Left {
     pub fn look(&self, command: &str) {
         let mut state = self.state.borrow_mut();
         for pid in state.unknown() {
+            // Seen twice: a process that is just ending when its command has ended is not left running.
             if self.ends || state.seen.contains_key(&pid) {
                 let command = state
                     .seen

@@ -198,6 +198,7 @@ impl Course<'_> {
             if done >= fewest && (f64::from(done) + 1.0 > most || self.is_known(&runs, most)) {
                 break;
             }
+            // Removing the copies is part of the promised time.
             if self.has_to_clear() {
                 break;
             }
@@ -206,6 +207,7 @@ impl Course<'_> {
             for (index, entry) in &entries {
                 match self.once(entry)? {
                     Some(run) => round.push((*index, run)),
+                    // An incomplete round is dropped: commands must have been run under the same conditions equally often.
                     None => return Ok(runs),
                 }
             }

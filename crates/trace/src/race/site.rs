@@ -150,6 +150,7 @@ impl Site {
 
     fn make(&self, interrupt: &Interrupt) -> Result<()> {
         // Files below an overlay are not changed by what runs in it: only the overlay is made again.
+        // Taken first in either case: the old mounts hold the files that are about to be removed.
         let mounts_again = self.mounted.take().is_some() && self.files == Some(Files::Below);
         if !mounts_again || self.clear_beside().is_err() {
             if self.directory.exists() {
@@ -191,6 +192,7 @@ impl Site {
             "its file system cannot be made again in {}",
             self.directory.display()
         );
+        // The mounts are in the holder's namespace: from ours they are reached through its /proc entry.
         symlink(format!("/proc/{pid}"), self.directory.join(MOUNTED))?;
         Ok(mounted)
     }

@@ -39,6 +39,7 @@ pub fn time(launch: &Launch, bound: Bound) -> Result<Option<TimedRun>> {
     // Read before the mounts are let go: unmounting may take long.
     let wall = begun.elapsed();
     drop(mounts);
+    // Not reaped yet: until the janitor has forgotten the group, its number must not be given to another process.
     let ending = wait_for_end(pid, libc::WNOWAIT)?;
     bound.note_group(RunDirectory::group_ended, group);
     let usage = reap(pid)?;

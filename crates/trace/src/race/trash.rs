@@ -50,6 +50,7 @@ impl Trash {
         }
         self.moved.update(|count| count + 1);
         let place = self.directory.join(self.moved.get().to_string());
+        // The trash may be on another file system than the files.
         if fs::rename(path, place).is_err() {
             remove(path)?;
         }

@@ -57,6 +57,7 @@ impl Files {
 
     /// The interpreter of a program that has ended, below its root; only if its mounts are those of this process.
     pub fn interpreter(&self, executed: &Executed, path: &Path) -> Option<Rc<Image>> {
+        // In another mount namespace the path may name another file.
         let same = fs::read_link("/proc/self/ns/mnt").ok()?.to_str()?
             == format!("mnt:[{}]", executed.mounts);
         if !same {
@@ -78,6 +79,7 @@ impl Files {
         });
         let opened = place
             .and_then(|place| regular::open(&place, LARGEST))
+            // The device differs on btrfs and overlayfs between stat and maps, so only the inode is compared.
             .filter(|(_, facts)| facts.ino() == line.inode);
         opened.map_or_else(
             || self.unread(&line.path),

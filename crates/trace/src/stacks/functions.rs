@@ -104,6 +104,7 @@ impl Functions {
         let header = H::parse(data).ok()?;
         let endian = header.endian().ok()?;
         let sections = header.sections(endian, data).ok()?;
+        // A debug file that was not updated with its program would give wrong names.
         if build_id.is_some() && build_id != image::build_id(&sections, endian, data) {
             return None;
         }
@@ -173,6 +174,7 @@ impl Functions {
     fn sorted(mut self) -> Functions {
         self.all
             .sort_unstable_by_key(|function| (function.start, function.name.1, function.name.0));
+        // Of several names for one address the shortest is kept: it is the one without decoration.
         self.all.dedup_by_key(|function| function.start);
         self
     }
@@ -218,6 +220,7 @@ fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
 
 /// A readable name: C++ without the types of parameters and result, Rust without hash, others without their version.
 fn demangled(name: &str) -> String {
+    // Versions of dynamic symbols, e.g. `memcpy@@GLIBC_2.14`.
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     let mut short = Short(String::new());
     if is_rust(name)

@@ -148,6 +148,7 @@ impl Image {
         let segment = segments
             .clone()
             .find(|code| code.offset <= offset && offset - code.offset < code.bytes)
+            // Linkers may begin a segment within a page: the mapping then also has bytes before it.
             .or_else(|| {
                 segments.find(|code| offset <= code.offset && code.offset - offset < LARGEST_PAGE)
             })?;
@@ -304,6 +305,7 @@ impl Frames {
                 break;
             }
         }
+        // The unwinder needs the index that linkers write: programs linked without it get one here.
         starts.sort_unstable();
         let head = [self.entries.address, starts.len() as u64];
         let words = head.iter().chain(starts.as_flattened());
@@ -362,6 +364,7 @@ fn is_bounded(
         *left = left.saturating_sub(1);
         match operations.next() {
             Ok(None) => return *left > 0,
+            // A jump may make an expression endless, which the unwinder would compute for ever.
             Ok(Some(Operation::Bra { .. } | Operation::Skip { .. })) | Err(_) => return false,
             Ok(Some(_)) if *left == 0 => return false,
             Ok(Some(_)) => {}

@@ -58,6 +58,7 @@ impl Lines {
             if file.as_ref().is_none_or(|(known, _)| *known != number) {
                 file = Some((number, name(header, number, names)?));
             }
+            // The end of a sequence is the first address without a line.
             let line = row.line().filter(|_| !row.end_sequence());
             let line = line.and_then(|line| Some((file.as_ref()?.1.clone(), line.get())));
             self.0.push((row.address(), line));

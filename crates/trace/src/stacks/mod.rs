@@ -141,6 +141,7 @@ impl Stacks {
             let frames = budget.timed(|| self.walked(sample, stack));
             let frames = frames.unwrap_or_else(|| [Frame::Unknown].into());
             self.add_sample(sample, (frames, self.script(sample)));
+            // Here too: a process that was running before the trace has no mapping events.
             self.look_for_python(head.process);
             return;
         }
@@ -268,6 +269,7 @@ impl Stacks {
             self.known(&forked.event);
             return;
         }
+        // A child has its parent's mappings; reading its own would be too late for short processes.
         let parent = match self.processes.get(&forked.parent) {
             Some(parent) => parent.clone(),
             None => {
@@ -402,6 +404,7 @@ impl Stacks {
 
     /// The innermost function that is neither of the C library nor of a runtime.
     fn program_function(&self, frames: &[Frame]) -> Option<(Frame, Arc<str>)> {
+        // From the call outwards: the first function that is neither of the C library nor of a language's runtime.
         let mut named = frames.iter().map(|frame| (*frame, self.name(*frame)));
         named.find(|(frame, name)| {
             let image = match frame {

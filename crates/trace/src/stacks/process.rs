@@ -84,6 +84,7 @@ impl Process {
                 });
             }
         }
+        // A program can make millions of mappings, and each copies the list.
         if all.len() < MOST_MAPPINGS {
             all.push(new);
         }
@@ -179,6 +180,7 @@ impl Process {
             let spot = self.spot(address.address_for_lookup());
             let is_bounded = spot.is_bounded();
             spots.push(spot);
+            // The spot itself is right; only the way to its caller is not to be trusted.
             if !is_bounded {
                 break;
             }

@@ -75,6 +75,7 @@ impl Function {
         let path = text(&script.file)?;
         let is_library = path.starts_with('<') && path != "<string>"
             || path.contains("/lib/python3.") && !path.contains("-packages/");
+        // Other texts have another layout, so the copied bytes are not theirs.
         if script.states & ASCII == 0 {
             return None;
         }

@@ -80,6 +80,7 @@ fn wait<T>(thread: Pid, answer: &Receiver<T>) -> Option<T> {
                 let text = proc_stat::read(format!("/proc/self/task/{thread}/stat"));
                 let text = text.unwrap_or_default();
                 let is_running = ProcStat::parse(&text).is_some_and(|it| it.state() == Some("R"));
+                // Work is limited by the budget of CPU time: only a thread that is blocked or starved is waiting for a file system.
                 left_s -= u64::from(!is_running);
             }
             answer => return answer.ok(),

@@ -51,10 +51,12 @@ fn listing(directory: &Path) -> Result<Vec<u8>> {
 }
 
 fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<()> {
+    // Checked on the way: a link or another user's file could change after its digest was taken.
     check(directory, Metadata::is_dir)?;
     let mut names = fs::read_dir(directory)?
         .map(|entry| Ok(entry?.file_name()))
         .collect::<Result<Vec<_>>>()?;
+    // Directories list their entries in any order.
     names.sort();
     for name in names
         .iter()

@@ -57,6 +57,7 @@ impl Kind {
 fn below(base: &Path) -> Result<PathBuf> {
     let root = safe(base)?.join("syscost");
     private::make(&root)?;
+    // Permissions do not tell: the file system may be full or mounted read-only.
     tempfile::tempfile_in(&root).with_context(|| format!("cannot write in {}", root.display()))?;
     Ok(root)
 }

@@ -58,6 +58,7 @@ impl Environment {
         let (name, words) = parts(text)?;
         let place: Vec<String> = words
             .iter()
+            // Words with spaces or holes are code for a shell, not the name of a place.
             .filter(|word| *word != "--" && !word.contains([' ', '{']))
             .cloned()
             .collect();

@@ -55,6 +55,7 @@ fn file_and_kernel(base: &str, is_file: impl Fn(&str) -> bool) -> Option<(String
         return Some((file.to_string(), Some(Kernel::File(path.into()))));
     }
     let (file, version) = base
+        // The longest file name first: `linux-arm64-6.1` is not version `arm64-6.1` of `linux`.
         .rmatch_indices('-')
         .map(|(at, _)| (&base[..at], &base[at + 1..]))
         .find(|(file, _)| is_file(file))?;
