@@ -150,7 +150,7 @@ impl Stepping {
                 break;
             }
             let next = self.batch(n)?;
-            // Twice the same length is no chance: interruptions add hundreds of instructions.
+            // Twice the same length is not chance: interruptions add hundreds of instructions.
             if next.len() == shortest.len() {
                 break;
             }

@@ -18,7 +18,7 @@ pub struct Symbols {
     objects: Vec<Object>,
     /// Shown in preference to other aliases: callers use them.
     wanted: BTreeSet<String>,
-    /// Targets of calls, where functions without a symbol start.
+    /// Targets of calls, at which functions without a symbol start.
     unnamed: BTreeSet<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Symbols {
     /// Adds the symbols of the file mapped from `path`, shown as `label`.
     ///
     /// # Errors
-    /// `image` is no ELF file.
+    /// `image` is not an ELF file.
     pub fn add(&mut self, path: &str, label: &str, image: &[u8]) -> Result<()> {
         let elf = Elf::parse(image).with_context(|| format!("symbols of {label}"))?;
         for (mapping, object) in self.mappings.iter_mut().filter(|(m, _)| m.path == path) {

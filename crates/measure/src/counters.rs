@@ -54,6 +54,7 @@ pub fn count_events(
         LAUNCHES
     };
     for launch in 0..launches {
+        // Checked between launches only, so that all events have as many values.
         if launch >= FEWEST_LAUNCHES && began.elapsed() > long {
             break;
         }

@@ -135,6 +135,7 @@ pub fn prove_by(
 fn until_as_declared(mut count: impl FnMut() -> Result<Proof, Failure>) -> Result<Proof, Failure> {
     let mut proof = count()?;
     for _ in 0..RECOUNTS {
+        // Entries as declared are believed at once: a wrong count that happens to agree is unlikely.
         if proof.warning.is_none() {
             break;
         }
@@ -164,6 +165,7 @@ fn count_entries(
     }
     let tracer = match attach(&child, planned, environment.relays) {
         Ok(tracer) => tracer,
+        // A case that cannot be traced is measured all the same.
         Err(why) => return Ok(Proof::none(&why)),
     };
     let mut pass = Pass {
@@ -314,6 +316,7 @@ impl Watchdog {
     /// No thread could be started.
     pub fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> io::Result<Watchdog> {
         let interrupt = interrupt.clone();
+        // Its own clock: the tracer waits in waitpid, which has no timeout.
         let deadline = Instant::now() + timeout;
         let reason = Arc::new(OnceLock::new());
         let shared = Arc::clone(&reason);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The 99.9th percentile has 100 calls beyond it.
 const CALLS: u64 = 100_000;
-/// With fewer there is no 99th percentile.
+/// The fewest calls that have a 99th percentile.
 pub const FEWEST_CALLS: u64 = 1000;
 /// The time for each case, unless the caller has less.
 pub const TIME: Duration = Duration::from_millis(200);

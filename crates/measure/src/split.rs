@@ -17,7 +17,7 @@ pub fn split(workers: &Workers, planned: &Planned, time: Duration) -> Option<Mod
         return None;
     }
     let samples = sample(workers, planned, time).ok()?;
-    // Without a sample there is no share, not one of 0.
+    // Without a sample the share is unknown, not 0.
     (samples.user + samples.system > 0).then_some(samples)
 }
 

@@ -45,7 +45,7 @@ fn has_mark(pid: u32, mark: &str) -> bool {
     })
 }
 
-/// What was there before `root` is none of its family, whoever its children are.
+/// A process that was there before `root` does not belong to its family, whoever its children are.
 fn family(
     root: u32,
     all: &BTreeMap<u32, Process>,

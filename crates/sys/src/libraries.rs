@@ -44,7 +44,7 @@ fn loader<H: FileHeader<Endian = Endianness>>(elf: &ElfFile<'_, H>) -> Option<Pa
     Some(PathBuf::from(OsStr::from_bytes(text)))
 }
 
-/// Lets a static program look up users in /etc/passwd and /etc/group alone. What nsswitch.conf(5) asks for beyond these are shared
+/// Lets a static program look up users in /etc/passwd and /etc/group alone. Other sources in nsswitch.conf(5) are shared
 /// libraries, which glibc would load even into a static program, and which must then be of its own version.
 #[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
 #[allow(unsafe_code)]

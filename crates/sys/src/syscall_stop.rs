@@ -25,7 +25,7 @@ pub enum SyscallStop {
     None,
 }
 
-/// `struct ptrace_syscall_info` of linux/ptrace.h. What follows the stack pointer there is a union: eight words at most.
+/// `struct ptrace_syscall_info` of linux/ptrace.h. After the stack pointer it has a union of eight words at most.
 #[derive(Default)]
 #[repr(C)]
 struct Info {

@@ -42,7 +42,7 @@ pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
         let ancestors = outwards(&nodes, *number).take(LONGEST);
         let mut names: Vec<String> = ancestors
             .filter_map(|number| nodes.get(&number))
-            // A name that a process had only between two execves is no level of the path.
+            // A name that a process had only between two execves is left out.
             .filter(counts)
             .map(|node| node.name.clone())
             .collect();

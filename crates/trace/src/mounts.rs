@@ -57,7 +57,7 @@ fn plain(word: &str) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Where the file systems of each device are mounted, in the order of mountinfo.
+/// The mounts of each device's file systems, in the order of mountinfo.
 #[derive(Debug, Default)]
 pub struct Mounts(BTreeMap<u32, Vec<(String, String)>>);
 

@@ -354,7 +354,7 @@ mod tests {
         }
     }
 
-    /// What it saw at each look; goes on for `looks`.
+    /// A watcher that notes each look, and goes on for `looks`.
     struct Looks {
         seen: Vec<(bool, u64)>,
         looks: usize,

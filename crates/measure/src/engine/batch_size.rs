@@ -27,6 +27,7 @@ pub fn calibrate(
     limit: Option<u64>,
     slots: Slots,
 ) -> Result<Shape, Failure> {
+    // Such a worker says how long it takes to displace the caches: trial batches would take seconds.
     if let Some(displacing) = worker
         .facts()
         .number("displacing_ns")
@@ -82,6 +83,7 @@ fn grow(
     let mut n = start.min(most);
     loop {
         let ns = fastest(worker, n)?;
+        // Near enough: the rest is computed in proportion, and another trial would cost as much as a batch.
         if ns >= 0.8 * target || n == most {
             let fitted = (n as f64 * target / ns).round() as u64;
             // Computed, not measured again: the batch is within a fifth of the target, or as long as the limit allows.

@@ -67,6 +67,7 @@ impl Lane {
 
     /// Replaces the worker with a fresh one, whose environment block is `padding` bytes longer. A failure ends the lane.
     pub fn launch(&mut self, launcher: &mut dyn Launcher, padding: usize) {
+        // The old worker ends first: two at once would be more than descriptors and memory were planned for.
         self.worker = None;
         match launcher.launch(&self.planned.case, padding) {
             Ok(worker) => {

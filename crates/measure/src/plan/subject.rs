@@ -164,7 +164,7 @@ fn check_names(chosen: &[Subject]) -> Result<()> {
 /// open file, so renames in between do not matter.
 pub(super) fn code_file(path: &str) -> io::Result<(String, Option<String>)> {
     let mut file = File::open(path)?;
-    // Of the open file, before it is read: its path may name another one by then.
+    // The open file is asked, before it is read: its path may name another one by now.
     let doubt = owner::doubt(&file.metadata()?);
     let mut text = String::new();
     file.read_to_string(&mut text)?;

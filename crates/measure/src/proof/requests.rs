@@ -39,6 +39,7 @@ pub fn per_iteration(
         seen.push(difference(&many, &few));
         // Two equal differences in a row are not chance: background calls would have to repeat exactly.
         if seen.len() > 1 && seen[seen.len() - 1] == seen[seen.len() - 2] {
+            // Only the difference that was repeated counts.
             seen.drain(..seen.len() - 1);
             break;
         }
@@ -98,6 +99,7 @@ pub fn over_all(
     let beside = request(&one)?;
     let mut seen: IndexMap<String, Vec<u64>> = IndexMap::new();
     let (began, mut done) = (Instant::now(), 0);
+    // Whole multiples, so that a period that is a power of two is met equally often by each request.
     let all = length.iterations.next_multiple_of(whole);
     while done == 0 || (done < all && began.elapsed() < length.time) {
         for (name, count) in request(&many)? {

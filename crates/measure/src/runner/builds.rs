@@ -188,6 +188,7 @@ fn build_snippet(cache: &Cache, tool: &Tool, case: &Case) -> Result<Rc<Snippet>,
     // The path of the compiler is part of the key: another one of the same name may be installed later.
     let (path, flags) = (tool.join(OsStr::new(" ")), environment.flags.join(" "));
     let mut last = Failure::start("no body for this language");
+    // A body may be an expression or a statement; only the compiler can tell.
     for form in forms(language, &case.operation) {
         let snippet = Snippet {
             language: language.clone(),

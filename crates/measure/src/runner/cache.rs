@@ -104,7 +104,7 @@ impl Cache {
         if manifest::holds(target) {
             return Ok(true);
         }
-        // After an update of this program it is no surprise.
+        // After an update of this program a change is expected.
         if !manifest::is_of_another_version(target) {
             let text = format!(
                 "{} was changed after it was built, and rebuilt",

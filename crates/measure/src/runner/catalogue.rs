@@ -9,7 +9,7 @@ use sys::output::output;
 /// Runs the probe at `path` for its catalogue.
 ///
 /// # Errors
-/// The probe does not start or fails, or its answer is no catalogue.
+/// The probe does not start or fails, or its answer is not a catalogue.
 pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     // A bare root has no /dev/null, which would be the input otherwise.
     let output = output(Command::new(path).arg("--list").stdin(Stdio::piped()));

@@ -116,6 +116,7 @@ impl Child {
                 &format!("{e}{library}{limit}"),
             )
         })?;
+        // At once: until the janitor knows the group, a kill of this process would leave it behind.
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
         Ok(Child {
@@ -195,6 +196,7 @@ impl Child {
     pub fn send(&mut self, line: &str) -> Result<(), Failure> {
         let input = self.process.stdin.as_mut();
         let written = input.map(|input| input.write_all(format!("{line}\n").as_bytes()));
+        // A broken pipe says nothing: the reason is in how the worker ended.
         match written {
             Some(Ok(())) => Ok(()),
             _ => Err(self.ended()),
@@ -229,6 +231,7 @@ impl Child {
     ) -> Result<Facts, Failure> {
         loop {
             let line = self.line(deadline)?;
+            // A terminal on the way adds carriage returns.
             let line = line.trim_end_matches('\r');
             // A terminal sends back what it gets: no probe would ever read the request.
             if line == request {
@@ -414,6 +417,7 @@ impl Child {
         self.end_input();
         // Killed at once, every ending would look like a kill.
         self.let_exit();
+        // Children that the operation started may still run, and hold the pipes open.
         kill_group(self.process.id());
         // Not reaped: until then, its ID and that of its group are not reused.
         let ending = wait_for_end(self.process.id().cast_signed(), libc::WNOWAIT);

@@ -126,6 +126,7 @@ impl RunDirectory {
 
     /// Copies a program beside the probe, where it finds the probe's companions.
     pub fn add_program(&self, name: &str, path: &Path) -> Result<PathBuf> {
+        // Checked one by one: execve says ENOENT for a missing file and for a missing loader alike.
         ensure!(path.exists(), "there is no such file");
         ensure!(is_executable(path), "it is not an executable file");
         let image = fs::read(path)?;

@@ -99,7 +99,7 @@ pub struct Environment {
     #[serde(default)]
     pub needs: BTreeMap<String, String>,
     pub toolchain: Option<String>,
-    /// What an ordinary user needs besides: programs, and what to install for each.
+    /// Programs that an ordinary user needs besides, each with the package to install.
     #[serde(default)]
     pub user_needs: BTreeMap<String, String>,
     pub unverified: Option<String>,
@@ -381,6 +381,7 @@ impl Environment {
             // Those in `extra` are programs of their own, which `programs` lists.
             .filter(|p| p.ends_with(".c") && !p.starts_with("extra/"))
             .collect();
+        // The probe and the programs that some operations start; optional ones may fail to build.
         for program in programs(".", &c_files, ".", self.is_static) {
             let mut command = cache.compiler(&compiler[0], directory);
             command.args(&compiler[1..]);

@@ -284,6 +284,7 @@ impl Workers {
                 environment.name
             )));
         }
+        // Before the start: if this process is killed meanwhile, the janitor must know that it has to ask podman.
         if environment.keeps_containers {
             let noted = self.directory.borrow().note_containers();
             noted.map_err(|e| Failure::start(format!("no note for the janitor: {e:#}")))?;
@@ -374,6 +375,7 @@ impl Workers {
     /// # Errors
     /// There is none, or this machine lacks a program that it needs.
     pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
+        // Variants differ only in their probe or directory.
         let name = if self.variants.contains_key(name) {
             NATIVE
         } else {

@@ -33,6 +33,7 @@ impl Session {
                 .filter(|passed| passed.planned.case.environment == environment.name)
                 .collect();
             cases.iter_mut().for_each(|case| refuse_cold(case));
+            // Cases that were refused need no place in the guest's plan.
             cases.retain(|case| case.passes.is_ok());
             let mut place = LazyGuest::to_count(
                 &environment.name,

@@ -31,6 +31,7 @@ impl CpuMonitor {
     /// Looks at the CPU again. A problem once seen stays.
     pub fn look(&mut self, sources: &Sources) {
         self.claim.look();
+        // Kept: the kernel moves tasks away from a CPU that goes offline, and not back when it returns.
         self.gone = self.gone.or_else(|| affinity::gone(sources, self.cpu?));
         if let (Some((_, last)), Some(now)) = (&mut self.throttled_ns, quota::throttled_ns(sources))
         {

@@ -17,7 +17,7 @@ pub struct Job {
     pub named_environments: Vec<String>,
     /// Whether the user named each snippet, rather than a study.
     pub names_snippets: bool,
-    /// What starting environments costs, by their names.
+    /// The cost of starting each environment, by its name.
     pub start_ups: BTreeMap<String, StartUp>,
     pub runs: u32,
 }

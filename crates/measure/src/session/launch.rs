@@ -62,6 +62,7 @@ impl Worker for Ready {
             reply
                 .batches
                 .iter_mut()
+                // Which batch it was is unknown, so all of the reply are set aside.
                 .for_each(|batch| batch.switches = 1);
         }
         Ok(reply)

@@ -23,6 +23,7 @@ pub fn learn(run: &mut Run, teaches: bool) {
     let Some(this_level) = level(run) else {
         return;
     };
+    // Without a safe place there is no history, and no warning: a first run has none either.
     let Some(directory) = runner::state_directory() else {
         return;
     };
@@ -33,7 +34,7 @@ pub fn learn(run: &mut Run, teaches: bool) {
         Some(slower) => run.host.disturbed_percent = Some(100.0 * slower.exp_m1()),
         None => known.teach(run),
     }
-    // A failure is no error: later runs only know less. A disturbed run teaches too: once the faster ones are too old to count, it
+    // A failure is not reported: later runs only know less. A disturbed run teaches too: once the faster ones are too old to count, it
     // was the machine that changed.
     if teaches {
         let _ = lines::add(&directory, &[this_level]);
@@ -197,6 +198,7 @@ fn cases(run: &Run, panel: &Panel) -> BTreeMap<String, f64> {
             let key = key(&record.case, launches.in_user_mode);
             Some((key, launches.relative?))
         })
+        // Long snippets are hardly ever run twice, and would fill the history.
         .filter(|(key, _)| key.len() < LONGEST)
         .collect()
 }

@@ -50,6 +50,7 @@ impl Session {
                 passes,
             });
         }
+        // Before the rounds, so that an interrupted run keeps them too.
         means.cache.keep();
         add_scaled(&mut cases);
         PassResults { cases, warning }
@@ -66,6 +67,7 @@ impl Session {
             Some(passes) if is_cold => passes.clone(),
             _ => {
                 let passes = self.pass_one(planned, means);
+                // Failures are remembered too: a cold case of a failing operation fails alike.
                 means.done.insert(warm, passes.clone());
                 passes
             }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What became of an environment's start.
+/// The outcome of an environment's start.
 #[derive(Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Readiness {
@@ -54,6 +54,7 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
         let reason = without_name(&missing, &environment.name).to_string();
         return (Readiness::Missing, Some(reason));
     }
+    // Booting takes seconds for each image: having one is taken for being able to.
     if let Some(machine) = &environment.machine {
         return images(machine);
     }

@@ -84,6 +84,7 @@ impl Sides {
     }
 
     pub(super) fn add_to(&self, workers: &mut Workers) -> Result<()> {
+        // For all sides: the control is a native case in processes of its own.
         workers.add_directory(CONTROL, None);
         let names = self.names();
         match self {

@@ -65,7 +65,7 @@ impl Session {
         let is_usual = has_runtime && case.is_empty_loop();
         let batches = timed.samples().count() + timed.preempted_ns.len();
         let time = Duration::from_nanos(timed.cpu.wall_ns) * runs;
-        // What is usual in less time is also usual in more, as often.
+        // A runtime's own calls are scaled to the longer time.
         let length = Length {
             iterations: timed.iterations * batches as u64 * u64::from(runs),
             time: (time * MOST_OF_TIMED).max(LEAST),

@@ -82,6 +82,7 @@ impl Session {
             engine::measure(&timed, &mut places, &clock, &config, &mut recorder)
         };
         self.facts.extend(places.facts());
+        // Again, since guests have told their kernels by now.
         recorder.run.environments = environment_facts(&self.workers, job, &self.facts);
         // Repeats have the same programs, so the first run's proof is theirs.
         if index == 0 {

@@ -152,7 +152,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Begins to count; before, only marked tasks are traced. What the calibration missed is subtracted from the missed calls.
+    /// Begins to count; before, only marked tasks are traced. Calls missed during the calibration are subtracted later.
     pub fn begin(&mut self) -> Result<()> {
         self.missed_before = self.missed()?;
         self.maps.globals.set(

@@ -1,5 +1,5 @@
 //! Fits a compiled program to the running kernel: offsets and sizes of fields and IDs of types by the kernel's BTF, and addresses of
-//! maps. What libbpf calls CO-RE.
+//! maps. libbpf calls this CO-RE.
 //!
 //! A field that the kernel does not have is not an error here: the instruction that needs it is replaced by one that the verifier
 //! refuses if it can be reached. It cannot if the program asked first (`FIELD_EXISTS`, or a setting in `config`).

@@ -1,5 +1,5 @@
 //! Perf events and BPF links that other processes hold open: at a tracepoint they tax every process, and the tracing file system
-//! does not show them. What a perf event counts is not reported, so it is a suspicion. Users other than root see their own
+//! does not show them. The kernel does not report the kind of a perf event, so it is a suspicion. Users other than root see their own
 //! processes only.
 
 use super::tax::{processes, tax, who};

@@ -168,7 +168,7 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
                     elapsed_ns: live.elapsed,
                     on: waits.on,
                     lock: waits.lock,
-                    // The memory may have held anything: a number that is no traced thread is not an owner.
+                    // The memory may have held anything: only a traced thread's number is taken for an owner's.
                     holder: holder.filter(|holder| numbers.contains(holder)),
                     function: match named.open.get(&live.pid) {
                         Some(function) => Some(function.to_string()),

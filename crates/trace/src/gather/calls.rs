@@ -74,7 +74,7 @@ const TABLE: &[(Use, Place, &str)] = &[
     (Use::Asks, AT, "linkat"),
 ];
 
-/// What a call does with files and sockets; empty for calls that neither name nor list any.
+/// The effects of a call on files and sockets; empty for calls that neither name nor list any.
 pub fn deeds(name: &str, arguments: &[u64; 6]) -> Vec<Deed> {
     let descriptor = arguments[0] as i32;
     let (address, length) = (arguments[1], arguments[2] as usize);

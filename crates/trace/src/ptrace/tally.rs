@@ -369,6 +369,12 @@ impl Tally {
 }
 
 impl Known {
+    /// The value of the argument that chooses the call's operation, e.g. FUTEX_WAKE; `None` if it has only one.
+    pub fn selected(&self, arguments: &[u64; 6]) -> Option<u32> {
+        let selector = self.selector?;
+        Some(arguments[usize::from(selector.argument)] as u32 & selector.mask())
+    }
+
     fn class(&self, key: &Key) -> Class {
         let class = self
             .drives

@@ -193,9 +193,6 @@ impl Tree {
             Some(text) => (None, Some(depth(&text))),
             None => measure(known.drives, thread, call, &mut self.descriptors),
         };
-        let selected = known.selector.map(|selector| {
-            call.arguments[usize::from(selector.argument)] as u32 & selector.mask()
-        });
         let inside = Inside {
             path,
             key: Key {
@@ -203,7 +200,7 @@ impl Tree {
                 call: number,
                 descriptor,
                 measure,
-                selected,
+                selected: known.selected(&call.arguments),
             },
             argument: call.arguments[0] as i32,
             // At the very end of the entry stop, so that the tracer's work is not part of the call.

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 /// The largest number of look-ups: each reads tables of the whole machine, or the descriptors of all traced processes.
 const MOST_LOOK_UPS: usize = 256;
 
-/// What is known, by the descriptor's link and whether the call writes.
+/// The other ends that are known, by the descriptor's link and whether the call writes.
 #[derive(Default)]
 pub struct Waited(HashMap<(String, bool), Other>);
 

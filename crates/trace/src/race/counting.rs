@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, ensure};
 use measure::session::{Stage, Watch};
 use model::Profile;
 
-/// Runs of each command, except in an environment, where there is one. If they differ, the counts are ranges.
+/// Runs of each command; in an environment one is enough. If they differ, the counts are ranges.
 const RUNS: usize = 2;
 
 /// A run that takes longer is not repeated if the whole race has little time.

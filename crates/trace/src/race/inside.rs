@@ -295,7 +295,7 @@ impl<'a> Entrance<'a> {
         Ok(launch)
     }
 
-    /// Of all processes while a program waits there, in KiB; `None` if they may not be read.
+    /// The memory of all processes there while a program waits, in KiB; `None` if it may not be read.
     fn memory_kib(&self, interrupt: &Interrupt) -> Result<Option<u64>> {
         if self.site.files.is_some() {
             self.site.ready(interrupt)?;
@@ -308,7 +308,7 @@ impl<'a> Entrance<'a> {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut waiting = waiting.spawn()?;
-        // What it echoes shows that it runs.
+        // A byte that comes back shows that it runs.
         let mut byte = [b'.'];
         let (input, output) = (waiting.stdin.take(), waiting.stdout.take());
         let is_there = input

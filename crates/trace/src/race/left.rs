@@ -34,7 +34,7 @@ struct State {
 impl Left {
     /// Watches for processes that are left from now on; ends them if `ends`.
     pub fn new(ends: bool) -> Left {
-        // Orphans then become our children, where they can be found.
+        // Orphans then become our children, among which they are found.
         adopt_orphans();
         let left = Left {
             ends,

@@ -1,5 +1,5 @@
-//! What it costs to start each environment: a program that does nothing, raced against itself natively, and the memory of what the
-//! environment consists of.
+//! Measures the cost of starting each environment: a program that does nothing is raced against itself natively, and the memory of
+//! the environment's processes is summed up.
 
 use super::{Options, inside, run};
 use anyhow::Result;

@@ -174,7 +174,7 @@ impl Functions {
     fn sorted(mut self) -> Functions {
         self.all
             .sort_unstable_by_key(|function| (function.start, function.name.1, function.name.0));
-        // Of several names for one address the shortest is kept: it is the one without decoration.
+        // The shortest name of an address is kept: it is the one without decoration.
         self.all.dedup_by_key(|function| function.start);
         self
     }

@@ -22,7 +22,7 @@ const PIECE: u64 = 1 << 16;
 /// Writes the list of the files in `directory`.
 ///
 /// # Errors
-/// A file that is not this user's, cannot be read, or is no regular file.
+/// A file that is not this user's, cannot be read, or is not a regular file.
 pub fn write(directory: &Path) -> Result<()> {
     let path = directory.join(NAME);
     fs::write(&path, listing(directory)?)

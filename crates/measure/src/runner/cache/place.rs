@@ -48,7 +48,7 @@ fn candidates(kind: Kind) -> Vec<PathBuf> {
 }
 
 impl Kind {
-    /// `None` if there is no such home: a system account's is not created.
+    /// `None` without such a home: a system account's is not created.
     fn below_home(self, home: &Path) -> Option<PathBuf> {
         home.is_dir().then(|| home.join(self.in_home))
     }

@@ -14,7 +14,7 @@ pub enum Meeting {
     /// A user's command on this machine: the probe must be greeted first. Its programs are those of
     /// the environment `build`.
     Command { build: &'static str },
-    /// On another machine, where the probe has this path.
+    /// On another machine, on which the probe has this path.
     Elsewhere(PathBuf),
 }
 
@@ -50,7 +50,7 @@ impl Environment {
         })
     }
 
-    /// `[NAME=]COMMAND` leads to another machine, where the probe is at the path `probe`.
+    /// `[NAME=]COMMAND` leads to another machine, on which the probe is at the path `probe`.
     ///
     /// # Errors
     /// As `of_command`.
@@ -83,7 +83,7 @@ impl Environment {
         })
     }
 
-    /// Whether the worker runs on another machine, where nothing about it can be checked from here.
+    /// Whether the worker runs on another machine, so that nothing about it can be checked from here.
     pub fn is_elsewhere(&self) -> bool {
         matches!(self.meeting, Meeting::Elsewhere(_))
     }

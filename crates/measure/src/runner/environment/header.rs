@@ -12,7 +12,7 @@ const LONGEST: u64 = 1024;
 /// The image's architecture as `uname -m` shows it: `x86_64`, `i686` or `aarch64`.
 ///
 /// # Errors
-/// The file cannot be read, or is no kernel image.
+/// The file cannot be read, or is not a kernel image.
 pub fn image_architecture(path: &Path) -> Result<&'static str> {
     let mut bytes = Vec::new();
     open::regular(path)
