@@ -140,5 +140,5 @@ fn an_atlas_is_built_continued_and_checked() {
 fn a_kernel_that_cannot_be_had_is_a_usage_error() {
     let place = Place::new();
     let output = place.run("kernel atlas build atlas --fetched");
-    expect_error(&output, 2, "there is no kernel to count");
+    expect_error(&output, 2, "no kernel to count");
 }

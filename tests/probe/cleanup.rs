@@ -356,7 +356,7 @@ fn a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said() 
     let output = job.output();
     expect_status(&output, 1);
     let expected = "cannot be written (File too large (os error 27)): make room, or choose another place; the file holds \
-                    this run as far as it had come when it was last written, marked incomplete\n";
+                    the results up to the last write, marked incomplete\n";
     assert!(stderr(&output).ends_with(expected), "{}", stderr(&output));
     let held: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
     assert_eq!(held["complete"], false);

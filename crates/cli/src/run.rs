@@ -129,10 +129,11 @@ impl RunArgs {
         if !(self.start_up || of_study) {
             return Ok(BTreeMap::new());
         }
-        let named = study.map(|study| &study.environments);
-        let names = named.filter(|_| self.environments.is_empty());
+        let names = match study {
+            Some(study) if self.environments.is_empty() => &study.environments,
+            _ => &self.environments,
+        };
         let environments: Vec<Environment> = names
-            .unwrap_or(&self.environments)
             .iter()
             .filter(|name| *name != NATIVE)
             .filter_map(|name| Environment::find(name).ok())
@@ -308,9 +309,10 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
     let begun = Instant::now();
     let start_ups = args.start_ups(study.as_ref(), &progress)?;
     let mut options = args.options(study.as_ref());
-    options.whole = options
-        .whole
-        .map(|whole| whole.saturating_sub(begun.elapsed()));
+    if !start_ups.is_empty() {
+        let left = |whole: Duration| whole.saturating_sub(begun.elapsed());
+        options.whole = options.whole.map(left);
+    }
     let session = usage(Session::open_sides(options, sides.clone()))?;
     let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
     check_gate(args, study.as_ref(), &plan)?;

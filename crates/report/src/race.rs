@@ -188,7 +188,10 @@ fn uncounted(result: &RaceResult) -> Option<String> {
 /// `podman refuses what works natively: 3 calls mount (EPERM), 1 call connect (ENETUNREACH).`
 fn refusals(result: &RaceResult) -> Option<String> {
     const MOST: usize = 4;
-    let inside = result.inside.as_ref().filter(|_| !result.control)?;
+    if result.control {
+        return None;
+    }
+    let inside = result.inside.as_ref()?;
     let calls: Vec<String> = inside
         .refused
         .iter()

@@ -145,12 +145,12 @@ pub fn frequency(host: &Host, checks: &Checks) -> Option<Finding> {
                 ", governor and turbo too"
             };
             // On hardware the nominal frequency would suggest a value that the CPU may never have had.
-            let nominal = checks
-                .nominal_mhz
-                .filter(|_| is_virtual(host))
-                .map(|mhz| format!(" (nominal {mhz:.0} MHz)"));
+            let nominal = match checks.nominal_mhz {
+                Some(mhz) if is_virtual(host) => format!(" (nominal {mhz:.0} MHz)"),
+                _ => String::new(),
+            };
             Finding::notice(
-                format!("{}{}{governed}", unknown(host), nominal.unwrap_or_default()),
+                format!("{}{}{governed}", unknown(host), nominal),
                 "Ratios within a run are more reliable than times across runs.",
             )
         }

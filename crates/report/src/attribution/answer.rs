@@ -21,7 +21,9 @@ const LEAST: f64 = 0.05;
 pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     let threads = attribution.threads.as_ref();
     let mut lines = threads.map_or_else(Vec::new, |ledger| hung_lines(attribution, ledger));
-    lines.extend(user_bound(&attribution.time).filter(|_| !profile.is_service()));
+    if !profile.is_service() {
+        lines.extend(user_bound(&attribution.time));
+    }
     let entering_s = entering_s(attribution);
     match attribution.advice.first() {
         Some(first) => lines.push(advice::line(first, &attribution.time, entering_s)),
@@ -51,10 +53,9 @@ fn entering_s(attribution: &Attribution) -> f64 {
 /// The first rows of the table below.
 fn most(profile: &Profile, attribution: &Attribution) -> String {
     let time = &attribution.time;
-    let bare = attribution
-        .entering
-        .filter(|_| time.seconds_of(PartKind::Stops) > 0.0);
-    if let Some(entering) = bare {
+    if let Some(entering) = attribution.entering
+        && time.seconds_of(PartKind::Stops) > 0.0
+    {
         return format!(
             "No rule applies. {} take at least {}; ptrace stops hide the rest.",
             counted(entering.calls, "call"),

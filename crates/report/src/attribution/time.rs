@@ -72,7 +72,7 @@ pub fn time_rows(spent: &Spent, waits: &[Wait], names: usize) -> Vec<Row> {
             name: name(part.kind).0,
             seconds: part.seconds(),
             range: spent.sampled_s(part),
-            cpu_s: part.cpu_s.filter(|_| is_parallel),
+            cpu_s: if is_parallel { part.cpu_s } else { None },
             what: match part.kind {
                 PartKind::Blocked { reason } => some(awaited_by(&part.what, reason, waits), names),
                 _ => some(&part.what, names),

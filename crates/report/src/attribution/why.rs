@@ -141,10 +141,13 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
     }
     tables[0].cautions = answer(profile, attribution);
     if let Some(last) = tables.last_mut() {
-        let gap = gap(profile).filter(|_| !is_short);
-        let paths = paths(profile).filter(|_| !is_short && attribution.advice.is_empty());
-        last.notes
-            .extend(verdicts(profile, attribution).chain(gap).chain(paths));
+        last.notes.extend(verdicts(profile, attribution));
+        if !is_short {
+            last.notes.extend(gap(profile));
+        }
+        if !is_short && attribution.advice.is_empty() {
+            last.notes.extend(paths(profile));
+        }
     }
     tables.push(calls::table(profile, attribution, length.calls));
     tables.push(rings(profile, attribution));

@@ -67,12 +67,12 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
         };
         columns = columns.right(&title, |row| change(row, column, comparison.baseline));
     }
-    for (index, column) in comparison
-        .columns
-        .iter()
-        .enumerate()
-        .filter(|_| has_any(&rows, |c| c.on_cpu_ns))
-    {
+    let timed = if has_any(&rows, |c| c.on_cpu_ns) {
+        &comparison.columns[..]
+    } else {
+        &[]
+    };
+    for (index, column) in timed.iter().enumerate() {
         columns = columns
             .right(&format!("CPU ms {}", column.label), |row| {
                 on_cpu(row, index)

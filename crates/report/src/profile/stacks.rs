@@ -171,8 +171,10 @@ fn named<'a>(path: impl Iterator<Item = Step<'a>>) -> impl Iterator<Item = Step<
 /// Of `git:0x1e7690` or `lib.so+0x80c4`.
 fn file_without_symbol(frame: &str) -> Option<&str> {
     let (file, address) = frame.rsplit_once("0x")?;
-    let is_address = !address.is_empty() && address.chars().all(|digit| digit.is_ascii_hexdigit());
-    file.strip_suffix([':', '+']).filter(|_| is_address)
+    if address.is_empty() || !address.chars().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    file.strip_suffix([':', '+'])
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use model::Unit;
 use stats::Ranged;
 
 fn costs(rows: &[(f64, Kernel)]) -> Figure {
-    fn row((value, kernel): &(f64, Kernel)) -> DotRow {
+    fn row(dot: &(f64, Kernel)) -> DotRow {
+        let (value, kernel) = dot;
         let at = Ranged {
             value: *value,
             low_high: None,

@@ -38,7 +38,7 @@ impl Objects {
         let directory = if text.starts_with('/') {
             None
         } else {
-            self.directory(thread, directory_argument(name, arguments))
+            self.directory(thread, directory_argument(name, arguments.0, arguments.1))
         };
         let path = Path { text, directory };
         if let Some(number) = self.numbers.get(&path) {
@@ -54,7 +54,8 @@ impl Objects {
         Some(self.paths.len() - 1)
     }
 
-    fn directory(&mut self, (process, tid): (i32, i32), descriptor: i32) -> Option<String> {
+    fn directory(&mut self, thread: (i32, i32), descriptor: i32) -> Option<String> {
+        let (process, tid) = thread;
         let known = self.directories.entry((process, descriptor));
         known
             .or_insert_with(|| {
@@ -123,7 +124,7 @@ impl Path {
 }
 
 /// The descriptor of the directory that the path may be relative to: the argument before it, if it is not a watch.
-fn directory_argument(name: &str, (arguments, position): (&[u64; 6], u8)) -> i32 {
+fn directory_argument(name: &str, arguments: &[u64; 6], position: u8) -> i32 {
     match position.checked_sub(1) {
         Some(before) if bare_name(name) != "inotify_add_watch" => {
             arguments[usize::from(before)] as i32

@@ -326,7 +326,7 @@ impl<'a> Entrance<'a> {
         }
         waiting.wait()?;
         interrupt.check()?;
-        Ok(kib.filter(|_| is_there))
+        Ok(if is_there { kib } else { None })
     }
 
     fn command(self, command: &Command) -> Result<Command> {

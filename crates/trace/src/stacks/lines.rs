@@ -28,8 +28,10 @@ impl Lines {
         let sections = header.sections(endian, data).ok()?;
         let [programs, names] = [".debug_line", ".debug_line_str"].map(|name| {
             let (_, section) = sections.section_by_name(endian, name.as_bytes())?;
-            let is_small = section.sh_size(endian) <= LARGEST;
-            section.data(endian, data).ok().filter(|_| is_small)
+            if section.sh_size(endian) > LARGEST {
+                return None;
+            }
+            section.data(endian, data).ok()
         });
         let programs = programs?;
         let names = DebugLineStr::from(EndianSlice::new(names.unwrap_or_default(), LittleEndian));
@@ -59,8 +61,11 @@ impl Lines {
                 file = Some((number, name(header, number, names)?));
             }
             // The end of a sequence is the first address without a line.
-            let line = row.line().filter(|_| !row.end_sequence());
-            let line = line.and_then(|line| Some((file.as_ref()?.1.clone(), line.get())));
+            let line = match row.line() {
+                Some(line) if !row.end_sequence() => Some(line.get()),
+                _ => None,
+            };
+            let line = line.and_then(|line| Some((file.as_ref()?.1.clone(), line)));
             self.0.push((row.address(), line));
         }
         Some(bytes)

@@ -371,7 +371,7 @@ impl<'a> Part<'a> {
                 (None, Some(_)) => Time::Elapsed,
                 _ => Time::Cpu,
             },
-            saved: Some(saved).filter(|_| self.is_priced()),
+            saved: if self.is_priced() { Some(saved) } else { None },
             ..Advice::default()
         }
     }

@@ -83,8 +83,10 @@ impl<'a> Tree<'a> {
         if let Some((_, most)) = open.last_mut() {
             *most = path.processes.max(below).max(*most);
         }
-        let starter = starter(open, path).filter(|_| below <= path.processes / 2);
-        if let Some((starter, name)) = starter.zip(path.names.last()) {
+        if below > path.processes / 2 {
+            return;
+        }
+        if let Some((starter, name)) = starter(open, path).zip(path.names.last()) {
             let sum = self
                 .looped
                 .entry(starter)

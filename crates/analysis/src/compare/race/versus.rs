@@ -61,9 +61,10 @@ pub fn all_versus(all: &[Contender], margin: f64) -> Vec<Versus> {
             let again = all
                 .iter()
                 .position(|other| other.is_control && other.base == Some(base));
-            let control = again
-                .filter(|_| !contender.is_control)
-                .map(|again| between(base, again));
+            let control = match again {
+                Some(again) if !contender.is_control => Some(between(base, again)),
+                _ => None,
+            };
             [versus.wall, versus.cpu, versus.memory] = judged(between(base, head), control, margin);
             if !contender.is_control {
                 versus.explain([&all[base], contender], [&nets[base], &nets[head]]);
