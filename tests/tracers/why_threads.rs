@@ -76,7 +76,7 @@ fn the_time_of_threads_is_that_of_the_scheduler() {
         let slack = expected / 50 + 4 * 2_000_000;
         // Beside other load it waits for a CPU once more after that.
         let later = if field == "runnable_ns" {
-            4 * 50_000_000
+            4 * 20_000_000
         } else {
             0
         };

@@ -137,9 +137,7 @@ impl RunArgs {
             .iter()
             .filter(|name| *name != NATIVE)
             .filter_map(|name| Environment::find(name).ok())
-            .filter(|environment| {
-                environment.check_starts_commands().is_ok() && environment.check_needs().is_ok()
-            })
+            .filter(|environment| self.has_start_up(environment))
             .collect();
         if environments.is_empty() {
             return Ok(BTreeMap::new());
@@ -147,6 +145,17 @@ impl RunArgs {
         let time = self.time.map_or(START_UPS, |whole| whole / 3);
         let interrupt = Interrupt::on_signals()?;
         race::start_ups(&environments, time, &interrupt, progress, &note::<str>)
+    }
+
+    /// The user is told of those without one, unless a study chose them.
+    fn has_start_up(&self, environment: &Environment) -> bool {
+        let starts = environment
+            .check_starts_commands()
+            .and_then(|()| environment.check_needs());
+        if let (Err(error), true) = (&starts, self.start_up) {
+            note(&format!("--start-up: {error:#}"));
+        }
+        starts.is_ok()
     }
 
     fn is_to_output(&self) -> bool {

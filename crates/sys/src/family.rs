@@ -2,7 +2,7 @@
 //! environment, and those that started these. A container's runtime leaves some of them to init.
 
 use super::proc_stat::{self, ProcStat};
-use super::tree::numbers;
+use super::tree::{numbers, with_descendants};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -60,17 +60,8 @@ fn family(
         let ancestors = std::iter::successors(Some(pid), |pid| Some(all.get(pid)?.parent));
         family.extend(ancestors.take_while(is_since));
     }
-    loop {
-        let before = family.len();
-        let children = all
-            .iter()
-            .filter(|(_, one)| family.contains(&one.parent))
-            .map(|(pid, _)| *pid);
-        family.extend(children.collect::<Vec<_>>());
-        if family.len() == before {
-            return family;
-        }
-    }
+    let parents: Vec<(u32, u32)> = all.iter().map(|(pid, one)| (*pid, one.parent)).collect();
+    with_descendants(family, &parents)
 }
 
 /// 0 of a process that has ended but was not waited for.

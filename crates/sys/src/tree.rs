@@ -45,7 +45,13 @@ pub fn peak_rss_kib(root: u32) -> u64 {
 }
 
 fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
-    let mut members = BTreeSet::from([root]);
+    with_descendants(BTreeSet::from([root]), parents)
+        .into_iter()
+        .collect()
+}
+
+/// `members` and all that descends from them, by pairs of a process and its parent.
+pub fn with_descendants(mut members: BTreeSet<u32>, parents: &[(u32, u32)]) -> BTreeSet<u32> {
     loop {
         let before = members.len();
         members.extend(
@@ -56,7 +62,7 @@ fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
                 .collect::<Vec<_>>(),
         );
         if members.len() == before {
-            return members.into_iter().collect();
+            return members;
         }
     }
 }

@@ -42,11 +42,13 @@ fn disagreement(versus: &Versus, bill: &Bill) -> String {
         });
         let place = place.map_or("outside of them".to_string(), |call| format!("in {call}"));
         let more = duration(raced_low - high);
-        format!(" The race measured at least {more} more, most of it {place}.")
+        format!(
+            " The race measured at least {more} more; the largest part of its difference is {place}."
+        )
     } else if raced_high < low {
         let less = duration(low - raced_high);
         format!(
-            " The race measured at least {less} less: {} costs less in the command than alone.",
+            " The race measured at least {less} less; the largest part of the bill is {}.",
             bill.most
         )
     } else {
@@ -138,10 +140,11 @@ mod tests {
         let beside =
             |difference: [f64; 3]| added_beside([80.0, 70.0, 90.0], serde_json::json!(difference));
         let more = beside([0.2, 0.15, 0.25]);
-        let expected = " The race measured at least 0.0600 s more, most of it in openat.";
+        let expected = " The race measured at least 0.0600 s more; the largest part of its difference is in openat.";
         assert!(more.ends_with(expected), "{more}");
         let less = beside([0.02, 0.01, 0.03]);
-        let expected = " The race measured at least 0.0400 s less: openat costs less in the command than alone.";
+        let expected =
+            " The race measured at least 0.0400 s less; the largest part of the bill is openat.";
         assert!(less.ends_with(expected), "{less}");
         let agrees = beside([0.1, 0.05, 0.15]);
         assert!(agrees.ends_with("4,000 calls x 20.0 us."), "{agrees}");

@@ -57,7 +57,7 @@ pub fn figure(summary: &Summary) -> Option<Figure> {
         title: "Start-up and cost per call".to_string(),
         description: format!("Points on logarithmic axes. {}.", titles.join(". ")),
         chart: Chart::Scatter(Scatter {
-            across: "extra time of an empty program (hollow: at most)".to_string(),
+            across: "extra time of an empty program (hollow: upper bound)".to_string(),
             places,
         }),
     })
