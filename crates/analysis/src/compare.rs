@@ -124,18 +124,17 @@ pub struct LeftOut {
 }
 
 impl Comparison {
-    /// The label of a column; empty if it does not exist.
+    /// Empty if it does not exist.
     pub fn label(&self, column: usize) -> &str {
         self.columns.get(column).map_or("", |column| &column.label)
     }
 
-    /// All columns but the baseline.
     pub fn others(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         let baseline = self.baseline;
         (0..self.columns.len()).filter(move |column| *column != baseline)
     }
 
-    /// The environment of each column, if rows match although it differs.
+    /// If rows match although it differs.
     pub fn environments(&self) -> Option<&[String]> {
         self.cautions.iter().find_map(|caution| match caution {
             Caution::OtherEnvironment { environments } => Some(&environments[..]),
@@ -143,12 +142,10 @@ impl Comparison {
         })
     }
 
-    /// The environment of a row in a column, which differs from the row's if columns have different environments.
     pub fn environment<'a>(&'a self, environment: &'a str, column: usize) -> &'a str {
         self.environments().map_or(environment, |all| &all[column])
     }
 
-    /// Judges the rows by a gate and stores the result.
     pub fn gate(&mut self, gate: &Gate) {
         self.gate = Some(gate.judge(&self.rows, self.baseline));
     }

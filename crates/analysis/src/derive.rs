@@ -49,7 +49,7 @@ pub struct DerivedRow {
 }
 
 impl DerivedKey {
-    /// The key of a row derived from `case` and another in the same environment, with the same parameters.
+    /// Another case in the same environment, with the same parameters.
     pub fn new(derived: &Derived, case: &Case, unit: Unit) -> DerivedKey {
         DerivedKey {
             name: derived.name.clone(),
@@ -70,7 +70,7 @@ impl Deref for DerivedRow {
     }
 }
 
-/// The value as a difference with its unit or as a ratio, in the order of a table's columns.
+/// In the order of a table's columns.
 pub fn difference_or_ratio(
     combination: Combination,
     unit: Unit,

@@ -165,7 +165,6 @@ fn whose_loop(case: &Case) -> Loop {
     (case.language.clone(), case.environment.clone(), case.cold())
 }
 
-/// Whether the case serves others as a baseline: an empty loop, the empty call, the reference call or the loop in user mode.
 pub fn is_baseline(case: &Case) -> bool {
     case.is_empty_loop()
         || [EMPTY_CALL, REFERENCE, SPIN]

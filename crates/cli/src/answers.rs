@@ -16,7 +16,7 @@ pub struct Answer {
     pub document: Document,
 }
 
-/// The answer in `bytes`, which were read from `path`; `None` if they are something else.
+/// `None` if they are something else.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
     let schema = store::schema_of(bytes).unwrap_or_default();
     let (title, document) = match schema.as_str() {

@@ -22,7 +22,7 @@ use report::{comparison_document, findings, write_answer};
 use anyhow::Result;
 use std::io::Write;
 
-/// Compares the files, applies the gate and prints the table. The exit status is that of the gate.
+/// The exit status is that of the gate.
 pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     let selection = usage(selection(args))?;
     if profiles::are_meant(&args.files) {
@@ -48,7 +48,7 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     args.gate.conclude(&findings(&comparison))
 }
 
-/// Files or sides beside each other; a single file within itself, if its study derives ratios.
+/// A single file is compared within itself, if its study derives ratios.
 fn compared(args: &CompareArgs, selection: Selection) -> Result<Comparison> {
     let options = Options {
         baseline: 0,

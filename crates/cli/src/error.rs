@@ -23,7 +23,7 @@ macro_rules! bail_usage {
 
 pub(crate) use {bail_usage, usage_error};
 
-/// Whether the error is a consequence of ^C or another signal, not a failure.
+/// A consequence of ^C or another signal, not a failure.
 pub fn is_interrupt(error: &anyhow::Error) -> bool {
     error
         .downcast_ref()
@@ -34,7 +34,7 @@ pub fn is_interrupt(error: &anyhow::Error) -> bool {
             .any(|error: &io::Error| error.kind() == io::ErrorKind::Interrupted)
 }
 
-/// Marks an error as a usage error, other than an interrupt.
+/// Interrupts stay interrupts.
 pub fn usage<T>(result: anyhow::Result<T>) -> anyhow::Result<T> {
     result.map_err(|error| {
         if is_interrupt(&error) {
@@ -45,7 +45,7 @@ pub fn usage<T>(result: anyhow::Result<T>) -> anyhow::Result<T> {
     })
 }
 
-/// The error as messages, usually one; refused files have a line each.
+/// Usually one; refused files have a line each.
 pub fn lines(error: &anyhow::Error) -> Vec<String> {
     let inner = error
         .downcast_ref::<UsageError>()

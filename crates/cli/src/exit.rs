@@ -17,7 +17,6 @@ impl From<()> for Exit {
 }
 
 impl Exit {
-    /// The number that the process exits with.
     pub fn status(self) -> u8 {
         match self {
             Exit::Success => 0,

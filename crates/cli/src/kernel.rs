@@ -103,7 +103,6 @@ fn find_architecture(name: &str) -> Result<Architecture> {
     })
 }
 
-/// Runs the subcommand. Errors after an interrupt are reported as the interrupt.
 pub fn run(args: &KernelArgs, out: &mut dyn Write) -> Result<Exit> {
     let interrupt = Interrupt::on_signals()?;
     let done = match &args.command {

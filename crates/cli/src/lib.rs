@@ -98,7 +98,7 @@ fn parser(all: bool) -> clap::Command {
     help::with_help(Arguments::command(), all)
 }
 
-/// Parses the command line, runs the command, and returns its exit status. The only caller is the binary.
+/// The only caller is the binary.
 pub fn main() -> u8 {
     look_up_users_in_files();
     // A shell asks for completions by running the program: nothing else may happen then.
@@ -219,8 +219,7 @@ const NOT_A_NUMBER: [(&str, &str); 4] = [
     ("invalid float literal", "it is not a number"),
 ];
 
-/// The exit status for an error: 2 if the user should change the command line, 126 or 127 if a command cannot be run, 130
-/// after an interrupt, otherwise 1.
+/// 2 if the user should change the command line, 126 or 127 if a command cannot be run, 130 after an interrupt, otherwise 1.
 fn status(error: &anyhow::Error) -> u8 {
     if let Some(launch) = error.downcast_ref::<::trace::LaunchError>() {
         launch.status()

@@ -54,7 +54,6 @@ Examples:
   syscost list --envs
   syscost list --format json";
 
-/// Prints the list that the options select; operations by default.
 pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<()> {
     if args.languages {
         return languages(args.format, out);

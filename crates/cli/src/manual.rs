@@ -22,7 +22,6 @@ Examples:
   syscost man | man -l -
   syscost man run > syscost-run.1";
 
-/// Prints one page in roff.
 pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<()> {
     let mut all = all.disable_help_subcommand(true);
     all.build();

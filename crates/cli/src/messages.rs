@@ -12,7 +12,7 @@ const LONGEST: usize = 8000;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Suppresses notes and the progress bar; errors are still shown.
+/// Errors are still shown.
 pub fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
@@ -27,7 +27,7 @@ pub fn show_line<T: Display + ?Sized>(line: &T) {
     show(in_its_characters(format!("syscost: {line}\n")).as_bytes());
 }
 
-/// Tells something about a result, unless `--quiet` is given.
+/// Unless `--quiet` is given.
 pub fn note<T: Display + ?Sized>(line: &T) {
     if !is_quiet() {
         show_line(line);

@@ -19,12 +19,12 @@ struct Pipe {
 }
 
 impl Output {
-    /// Whether the reader has closed the pipe, so that further output is pointless.
+    /// Further output is pointless then.
     pub fn is_closed(&self) -> bool {
         self.0.get_ref().closed
     }
 
-    /// Fails if standard output is closed or cannot be written, before any work is done.
+    /// Fails before any work is done.
     pub fn open() -> io::Result<Output> {
         let file =
             standard_output::check().and_then(|()| io::stdout().as_fd().try_clone_to_owned());

@@ -41,7 +41,6 @@ struct BuildArgs {
     out: PathBuf,
 }
 
-/// Builds the probe and prints the compiler that built it.
 pub fn run(args: &ProbeArgs) -> Result<()> {
     let ProbeCommand::Build(args) = &args.command;
     check_destination("--out", Some(&args.out))?;

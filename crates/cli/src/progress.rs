@@ -17,12 +17,11 @@ const STEPS: u64 = 1000;
 const LONGEST: usize = 200;
 
 impl Progress {
-    /// A bar on standard error, unless `--quiet` is given or standard error is not a terminal.
+    /// Not with `--quiet`, and only on a terminal.
     pub fn new() -> Progress {
         Progress::shown(!is_quiet())
     }
 
-    /// A bar that also depends on `wanted`.
     pub fn shown(wanted: bool) -> Progress {
         let target = if wanted && std::io::stderr().is_terminal() && !is_dumb() {
             ProgressDrawTarget::stderr_with_hz(10)
@@ -34,7 +33,6 @@ impl Progress {
         }
     }
 
-    /// Removes the bar from the screen.
     pub fn done(&self) {
         self.bar.finish_and_clear();
     }

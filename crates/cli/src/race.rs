@@ -138,7 +138,6 @@ pub fn run(args: &RaceArgs, out: &mut dyn Write) -> Result<Exit> {
 }
 
 impl Elsewhere {
-    /// Writes the table of a race, or the tables of a command in emulated kernels.
     pub fn write(&self, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
         match self {
             Elsewhere::Race(race) => {
@@ -167,7 +166,6 @@ impl RaceArgs {
         Ok(args)
     }
 
-    /// Runs the race. If all environments are emulated kernels, counts instructions instead.
     pub fn measure(&self) -> Result<Elsewhere> {
         if usage(self.counts_instructions())? {
             let words = words(&self.commands()?.swap_remove(0).launch);
@@ -270,7 +268,7 @@ impl RaceArgs {
         Ok(vec![race::joined(&self.commands)])
     }
 
-    /// The command in each environment, and the directory of their files, which must outlive the race.
+    /// With the directory of their files, which must outlive the race.
     fn entered(
         &self,
         mut commands: Vec<Command>,

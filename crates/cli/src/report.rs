@@ -22,7 +22,6 @@ use std::io::Write;
 use std::path::Path;
 use store::{Stored, installed};
 
-/// Chooses the kind of page by the files: atlas, answer, profile, explanations or runs.
 pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     fn is_profile(file: &Path) -> bool {
         !is_input(file) && store::is_profile(file)

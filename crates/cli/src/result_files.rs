@@ -38,7 +38,7 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// A profile with counts. A sampled one is refused, because its shares cannot be compared.
+/// A sampled one is refused, because its shares cannot be compared.
 pub fn counted_profile(path: &Path) -> Result<Profile> {
     let profile = store::read_profile(path)?;
     match profile.samples() {
@@ -102,7 +102,7 @@ impl Side for Portrait {
     }
 }
 
-/// Labels the columns that were read from `files`. Returns the index of the baseline.
+/// Returns the index of the baseline.
 pub fn label(
     read: &mut [impl Side],
     files: &[PathBuf],
@@ -152,7 +152,7 @@ pub fn shortened(name: &str) -> String {
     clean::cut(&clean::line(name), LONGEST)
 }
 
-/// The file that `wanted` names by its label, else by its path.
+/// By its label, else by its path.
 pub fn baseline(wanted: Option<&str>, files: &[PathBuf], labels: &[String]) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
     labels

@@ -231,7 +231,7 @@ impl RunArgs {
     }
 }
 
-/// Measures, prints the table and stores the run. The exit status includes failed cases and the gate.
+/// The exit status includes failed cases and the gate.
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check_for_run()?;
     let (run, exit, stored) = measure(args)?;
@@ -266,7 +266,7 @@ fn table_beside(run: &Run, view: &View) -> Result<()> {
     Ok(())
 }
 
-/// Operations with values of parameters in environments, in the same rounds and within `time`; nothing is printed or kept.
+/// In the same rounds and within `time`; nothing is printed or kept.
 pub fn in_environments(pricing: &Pricing, names: &[&str], time: Duration) -> Result<Run> {
     // Through the options of the command line, so that a run for `why` is planned like any other.
     let names = format!("--env={}", names.join(","));
@@ -297,7 +297,6 @@ pub fn in_environments(pricing: &Pricing, names: &[&str], time: Duration) -> Res
     Ok(run)
 }
 
-/// The run, how it ended, and whether it was stored.
 fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
     let progress = Progress::new();
     if args.cold.is_some() && args.params.iter().any(|setting| setting.name == COLD) {

@@ -23,7 +23,6 @@ use std::io::Write;
 use std::path::Path;
 use store::Stored;
 
-/// Prints a file by its kind; rows of several files; or the sum of several profiles.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     if let RunFormat::Rows = args.view.format {
@@ -96,7 +95,6 @@ fn only(mut run: Run, only: &Only) -> Result<Run> {
     Ok(run)
 }
 
-/// Writes a run in the format and views asked for, of which programs get one.
 pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let summary = summarize(run);
     let format = match view.format {

@@ -62,7 +62,6 @@ impl TargetArgs {
         (word == "-" || (is_file() && !is_in_path(word))).then_some((path, behind))
     }
 
-    /// Finds the control group or container, and checks that processes exist.
     pub fn resolve(&self) -> Result<Target> {
         let what = match (&self.cgroup, &self.container) {
             (Some(path), _) => Running::cgroup(path)?,

@@ -12,7 +12,7 @@ pub fn screen() -> Screen {
     screen_of(std::io::stdout().is_terminal())
 }
 
-/// Standard error's screen, for tables that leave standard output to a command.
+/// For tables that leave standard output to a command.
 pub fn error_screen() -> Screen {
     screen_of(std::io::stderr().is_terminal())
 }
@@ -41,7 +41,6 @@ fn variable(name: &str) -> Option<String> {
     Some(value).filter(|value| !value.is_empty())
 }
 
-/// Whether escape sequences are shown as they are.
 pub fn is_dumb() -> bool {
     variable("TERM").as_deref() == Some("dumb")
 }

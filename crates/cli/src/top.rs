@@ -94,7 +94,6 @@ fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Traces until the target ends, the intervals are over, or the user quits.
 pub fn run(args: &TopArgs) -> Result<Exit> {
     if args.sampled && matches!(args.by, By::Class | By::Error) {
         bail_usage!(

@@ -168,7 +168,7 @@ pub(super) enum Report<'a> {
 }
 
 impl Report<'_> {
-    /// Checks that the report can be written, before the command runs.
+    /// Before the command runs.
     pub fn open(path: Option<&Path>) -> Result<Report<'_>> {
         let Some(path) = path else {
             return Ok(Report::StandardError);
@@ -180,7 +180,6 @@ impl Report<'_> {
         Ok(Report::File(path))
     }
 
-    /// Formats the report for its destination's width, and writes it whole.
     pub fn write(
         &mut self,
         answer: impl FnOnce(Screen, &mut dyn Write) -> Result<()>,

@@ -4,7 +4,7 @@ use super::error::usage;
 use anyhow::Result;
 use std::ffi::OsString;
 
-/// Parses options that the program itself sets, with the checks of the command line.
+/// With the checks of the command line.
 pub fn parsed<A: clap::Args>(
     command: &'static str,
     words: impl IntoIterator<Item: Into<OsString> + Clone>,

@@ -69,7 +69,7 @@ pub fn count_events(
     Ok(counters)
 }
 
-/// Why events that a user may expect are not counted on this machine; `None` if all are.
+/// `None` if all are counted.
 pub fn warning(offer: &Offer) -> Option<String> {
     let refused = offer
         .iter()

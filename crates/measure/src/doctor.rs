@@ -38,7 +38,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("taxes", tax::none),
 ];
 
-/// All findings about the host, the worst first; in each state in the order of the subjects, taxes before the rest.
+/// The worst first; in each state in the order of the subjects, taxes before the rest.
 pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
     let taxes = host.taxes.iter().map(tax::finding);
     let looks = LOOKS.iter().filter_map(|(subject, look)| {
@@ -53,7 +53,7 @@ pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
     all
 }
 
-/// One sentence for the end of the report: how many findings distort measurements, and how many are less serious.
+/// One sentence: how many findings distort measurements, and how many are less serious.
 pub fn verdict(findings: &[Finding]) -> String {
     let problems = match count_in_state(findings, State::Problem) {
         0 => "Nothing found here distorts measurements".to_string(),
@@ -78,7 +78,6 @@ fn count_in_state(findings: &[Finding], state: State) -> usize {
         .count()
 }
 
-/// In the order in which findings are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     Problem,
@@ -89,7 +88,6 @@ pub enum State {
 }
 
 impl State {
-    /// The word for the state in the table and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             State::Problem => "problem",
@@ -111,22 +109,22 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding that asks for nothing. The caller fills in the subject, as for the three other kinds.
+    /// Asks for nothing. The caller fills in the subject, as for the three other kinds.
     pub fn good(observation: impl Into<String>) -> Option<Finding> {
         Finding::new(State::Good, observation, "")
     }
 
-    /// A finding that may affect results, with something to know or to do about it.
+    /// May affect results.
     pub fn notice(observation: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
         Finding::new(State::Notice, observation, advice)
     }
 
-    /// A finding that distorts results, with the way to remove it.
+    /// Distorts results; `advice` removes it.
     pub fn problem(observation: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
         Finding::new(State::Problem, observation, advice)
     }
 
-    /// A finding that some kind of measurement is not permitted, with the way to permit it.
+    /// Some kind of measurement is not permitted; `advice` permits it.
     pub fn forbidden(observation: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
         Finding::new(State::Forbidden, observation, advice)
     }
@@ -145,7 +143,7 @@ impl Finding {
     }
 }
 
-/// Whether the host is known to be a virtual machine; false while the hypervisor is unknown.
+/// False while the hypervisor is unknown.
 pub fn is_virtual(host: &Host) -> bool {
     host.hypervisor
         .as_deref()

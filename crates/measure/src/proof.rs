@@ -31,7 +31,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// A proof without entries: `unverified` in the report, for this reason.
+    /// Reports `unverified`, for this reason.
     pub fn none(reason: &str) -> Proof {
         Proof {
             entries: None,
@@ -43,7 +43,7 @@ impl Proof {
         }
     }
 
-    /// Whether there may be entries that so few iterations do not show.
+    /// So few iterations may not show all entries.
     pub fn is_rare(&self) -> bool {
         let entries = self.entries.as_ref();
         entries.is_some_and(|entries| entries.total() < RARE)
@@ -114,10 +114,10 @@ fn prove_as(
     placement.on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, &count)))
 }
 
-/// Counts entries with the caller's own requests, e.g. those to a guest. `request` runs so many iterations and returns all of their
-/// entries.
+/// `request` runs so many iterations and returns all of their entries.
 ///
 /// # Errors
+///
 /// Those of `request`.
 pub fn prove_by(
     planned: &Planned,
@@ -220,7 +220,6 @@ struct Pass {
     watchdog: Watchdog,
     child: Child,
     tracer: EntryCounter,
-    /// Whether only the thread that replies is counted.
     alone: bool,
     iterations: Option<u64>,
 }
@@ -287,7 +286,7 @@ fn verified(entries: Entries) -> Proof {
     }
 }
 
-/// The proof by entries that an earlier run counted. None unless they are as the case declares: a difference is counted again.
+/// None unless the entries are as the case declares: a difference is counted again.
 pub fn from_cache(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
     let is_declared = planned
         .enters
@@ -310,9 +309,10 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches the process group `group` until dropped.
+    /// Until dropped.
     ///
     /// # Errors
+    ///
     /// No thread could be started.
     pub fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> io::Result<Watchdog> {
         let interrupt = interrupt.clone();

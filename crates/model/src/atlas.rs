@@ -152,7 +152,7 @@ impl AtlasStep {
         self.reason.as_deref() == Some(UNCHANGED)
     }
 
-    /// The difference of the counts in instructions, without its sign.
+    /// Without its sign.
     pub fn instructions(&self) -> f64 {
         (self.after - self.before).abs()
     }

@@ -96,7 +96,7 @@ pub const SHARED: &str = "shared";
 pub const COLD: &str = "cold";
 
 impl Case {
-    /// An operation in the native environment, with its default parameters.
+    /// With its default parameters.
     pub fn native(operation: &str) -> Case {
         Case {
             operation: operation.to_string(),
@@ -105,7 +105,6 @@ impl Case {
         }
     }
 
-    /// A snippet in the native environment.
     pub fn snippet(language: &str, body: &str) -> Case {
         Case {
             language: Some(language.to_string()),
@@ -113,7 +112,6 @@ impl Case {
         }
     }
 
-    /// The same case in another environment.
     pub fn in_environment(&self, environment: &str) -> Case {
         Case {
             environment: environment.to_string(),
@@ -121,17 +119,15 @@ impl Case {
         }
     }
 
-    /// Whether it is this operation with default parameters.
     pub fn is_plain(&self, operation: &str) -> bool {
         self.operation == operation && self.params.is_empty() && self.language.is_none()
     }
 
-    /// Whether it is a member of the panel.
     pub fn is_in_panel(&self) -> bool {
         PANEL.iter().any(|operation| self.is_plain(operation))
     }
 
-    /// Whether the other case does the same work: all but the name given by a study is equal.
+    /// All but the name given by a study is equal.
     pub fn same_work(&self, other: &Case) -> bool {
         fn nameless(case: &Case) -> Case {
             Case {
@@ -167,7 +163,6 @@ impl Case {
         }
     }
 
-    /// The same case in warm batches.
     pub fn warm(&self) -> Case {
         let mut case = self.clone();
         case.params
@@ -176,7 +171,6 @@ impl Case {
         case
     }
 
-    /// All parameters, defaults included.
     pub fn effective_params(&self) -> BTreeMap<String, u64> {
         self.all_params()
             .map(|(name, value)| (name.to_string(), value))

@@ -26,7 +26,6 @@ pub struct Class {
 }
 
 impl Class {
-    /// Whether nothing is known of the arguments.
     pub fn is_unknown(&self) -> bool {
         *self == Class::default()
     }
@@ -119,7 +118,7 @@ const TABLE: &[(Drives, &str)] = &[
 ];
 
 impl Drives {
-    /// The class of a call. `number` is the raw argument or result: bytes, names in the path or descriptors in the set.
+    /// `number` is the raw argument or result: bytes, names in the path or descriptors in the set.
     pub fn class(self, descriptor: Option<DescriptorKind>, number: Option<u64>) -> Class {
         let mut class = Class {
             descriptor,
@@ -135,7 +134,7 @@ impl Drives {
         class
     }
 
-    /// The number as classes have it: sizes and sets are rounded down to a power of two.
+    /// Sizes and sets are rounded down to a power of two.
     pub fn rounded(self, number: u64) -> u64 {
         match self {
             Bytes { .. } | Length { .. } | Set { .. } => power_below(number),

@@ -19,7 +19,7 @@ impl Event {
         self.kind != SOFTWARE
     }
 
-    /// Whether every request has some of it: cycles and instructions.
+    /// Cycles and instructions.
     pub fn is_never_zero(&self) -> bool {
         self.kind == HARDWARE && self.config <= 1
     }

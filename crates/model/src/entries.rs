@@ -20,24 +20,21 @@ impl Entries {
         self.0.get(name).copied().unwrap_or(0.0)
     }
 
-    /// The names in the order in which the calls were first made.
+    /// In the order in which the calls were first made.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Names with calls per iteration.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// All counts multiplied by `factor`.
     pub fn times(&self, factor: f64) -> Entries {
         self.iter()
             .map(|(name, count)| (name.to_string(), count * factor))
             .collect()
     }
 
-    /// All calls per iteration.
     pub fn total(&self) -> f64 {
         // `sum()` of an empty iterator is -0, which would be printed as `-0`.
         self.0.values().fold(0.0, |sum, count| sum + count)

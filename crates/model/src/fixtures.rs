@@ -8,7 +8,6 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// A complete run of one second.
 pub fn run(records: Vec<Record>) -> Run {
     Run {
         tool: Tool {
@@ -43,17 +42,14 @@ pub fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
     })
 }
 
-/// A record whose batches all take `ns` nanoseconds.
 pub fn record(operation: &str, ns: u64) -> Record {
     varying(operation, |_| ns)
 }
 
-/// A record whose cost depends on the block.
 pub fn varying(operation: &str, ns: impl Fn(u64) -> u64) -> Record {
     Record::new(Case::native(operation), measured(ns))
 }
 
-/// A record with a name given by a study.
 pub fn named(name: &str, operation: &str, ns: u64) -> Record {
     let mut record = record(operation, ns);
     record.case.name = Some(name.to_string());
@@ -70,14 +66,13 @@ pub fn with_params(params: &[(&str, u64)], mut record: Record) -> Record {
     record
 }
 
-/// A map from pairs.
 pub fn pairs<N: Copy, P: FromIterator<(String, N)>>(all: &[(&str, N)]) -> P {
     all.iter()
         .map(|(name, number)| (name.to_string(), *number))
         .collect()
 }
 
-/// The record with its measurement changed; a record without one stays as it is.
+/// A record without a measurement stays as it is.
 pub fn with(mut record: Record, change: impl FnOnce(&mut Measurement)) -> Record {
     if let Outcome::Measured(measurement) = &mut record.outcome {
         change(measurement);
@@ -85,12 +80,10 @@ pub fn with(mut record: Record, change: impl FnOnce(&mut Measurement)) -> Record
     record
 }
 
-/// A record with proven kernel entries.
 pub fn entering(operation: &str, ns: u64, entries: &[(&str, f64)]) -> Record {
     counted(record(operation, ns), entries)
 }
 
-/// The same record with proven kernel entries.
 pub fn counted(record: Record, entries: &[(&str, f64)]) -> Record {
     Record {
         entries: Some(pairs(entries)),

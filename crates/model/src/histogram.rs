@@ -43,7 +43,6 @@ impl Histogram {
     /// Buckets per octave for single calls that a probe times.
     pub const SINGLE: u16 = 512;
 
-    /// An empty histogram with so many buckets per power of two.
     pub fn with_resolution(per_octave: u16) -> Histogram {
         Histogram {
             per_octave,
@@ -51,7 +50,7 @@ impl Histogram {
         }
     }
 
-    /// The counts read with the resolution of single calls: files have the buckets alone.
+    /// Files have the buckets alone.
     pub fn for_single_calls(self) -> Histogram {
         Histogram {
             per_octave: Histogram::SINGLE,
@@ -63,12 +62,12 @@ impl Histogram {
         self.per_octave
     }
 
-    /// The number of buckets for durations below 2^64 ns.
+    /// For durations below 2^64 ns.
     pub fn buckets(per_octave: u16) -> u16 {
         64 * per_octave
     }
 
-    /// The bucket of a duration, which follows from the leading bit and those below it.
+    /// From the leading bit and those below it.
     pub fn bucket(&self, ns: u64) -> u16 {
         let Some(log) = ns.checked_ilog2() else {
             return 0;
@@ -79,13 +78,12 @@ impl Histogram {
         log as u16 * self.per_octave + part as u16
     }
 
-    /// The shortest duration of a bucket.
     pub fn lower_ns(&self, bucket: u16) -> f64 {
         let (octave, part) = (bucket / self.per_octave, bucket % self.per_octave);
         2f64.powi(i32::from(octave)) * (1.0 + f64::from(part) / f64::from(self.per_octave))
     }
 
-    /// The middle of a bucket; the duration itself if the bucket can hold only one.
+    /// The duration itself if the bucket can hold only one.
     pub fn middle_ns(&self, bucket: u16) -> f64 {
         let (low, high) = (self.lower_ns(bucket), self.lower_ns(bucket + 1));
         if high - low <= 1.0 {
@@ -95,32 +93,30 @@ impl Histogram {
         }
     }
 
-    /// Adds one duration.
     pub fn record(&mut self, ns: u64) {
         self.add(self.bucket(ns), 1);
     }
 
-    /// Adds `count` durations to a bucket.
     pub fn add(&mut self, bucket: u16, count: u64) {
         let sum = self.counts.entry(bucket).or_insert(0);
         *sum = sum.saturating_add(count);
     }
 
-    /// The number of durations; `u64::MAX` if there are more.
+    /// `u64::MAX` if there are more.
     pub fn total_count(&self) -> u64 {
         self.counts
             .values()
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The middles of the buckets, ascending, and how many durations are in each.
+    /// Middles of buckets, ascending.
     pub fn times(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.counts
             .iter()
             .map(|(bucket, count)| (self.middle_ns(*bucket), *count))
     }
 
-    /// The duration at a rank, from 1 for the shortest; `None` if there are fewer.
+    /// 1 for the shortest.
     pub fn at_rank(&self, rank: u64) -> Option<f64> {
         let mut seen = 0u64;
         self.times()
@@ -131,7 +127,7 @@ impl Histogram {
             .map(|(ns, _)| ns)
     }
 
-    /// The duration that a share of the durations, from 0 to 1, does not exceed; `None` without any.
+    /// `None` without any.
     pub fn quantile_ns(&self, share: f64) -> Option<f64> {
         self.at_rank(
             (share.clamp(0.0, 1.0) * self.total_count() as f64)
@@ -140,7 +136,7 @@ impl Histogram {
         )
     }
 
-    /// The middle of the highest bucket that is not empty.
+    /// The middle of its bucket.
     pub fn longest_ns(&self) -> Option<f64> {
         self.counts
             .keys()

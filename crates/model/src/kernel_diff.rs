@@ -39,7 +39,6 @@ pub struct NotJudged {
 }
 
 impl AtlasStep {
-    /// The change as a share of the count before.
     pub fn growth(&self) -> f64 {
         (self.after - self.before) / self.before.max(1.0)
     }

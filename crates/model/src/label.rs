@@ -17,7 +17,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// Whether the value is short enough; the error states the limit.
+    /// The error states the limit.
     pub fn check_value(value: &str) -> Result<(), String> {
         if value.len() <= LONGEST_VALUE {
             Ok(())
@@ -29,7 +29,7 @@ impl Label {
         }
     }
 
-    /// Whether the key is valid as a column's name; the error states the rule.
+    /// The error states the rule.
     pub fn check_key(key: &str) -> Result<(), String> {
         if key.starts_with(|c: char| c.is_ascii_lowercase())
             && key

@@ -34,7 +34,6 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// The part of the id before the dot.
     pub fn area(&self) -> &str {
         self.id.split('.').next().unwrap_or(&self.id)
     }
@@ -96,7 +95,7 @@ pub struct Expected {
 pub struct Expectation(pub Vec<Expected>);
 
 impl Expectation {
-    /// Whether these entries, counted per iteration, are those declared, with the values of parameters.
+    /// Per iteration, with the values of parameters.
     pub fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
         // An entry that is not declared is as wrong as one that is missing.
         let unknown = counted.names().any(|name| self.find(name).is_none());

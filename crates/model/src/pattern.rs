@@ -10,7 +10,6 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles a pattern; a glob that is not valid is an error.
     pub fn new(text: &str) -> Result<Pattern> {
         // To fast-glob a leading `!` negates; here it is a character like any other.
         let glob = if text.starts_with('!') {
@@ -25,17 +24,15 @@ impl Pattern {
         })
     }
 
-    /// Whether the operation is selected by its id, its area or a glob.
+    /// By its id, its area or a glob.
     pub fn matches(&self, operation: &Operation) -> bool {
         operation.area() == self.text || self.matches_id(&operation.id)
     }
 
-    /// Whether a name is selected, as it is or by a glob.
     pub fn matches_id(&self, name: &str) -> bool {
         self.text == name || fast_glob::glob_match(&self.glob, without_slash(name))
     }
 
-    /// The pattern as it was typed.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -41,7 +41,6 @@ impl Planned {
         enters_seldom && !self.traits.switches && !self.traits.faults
     }
 
-    /// The same plan for another case.
     pub fn with_case(&self, case: Case) -> Planned {
         Planned {
             case,
@@ -49,7 +48,6 @@ impl Planned {
         }
     }
 
-    /// The same plan in another environment.
     pub fn in_environment(&self, environment: &str) -> Planned {
         self.with_case(self.case.in_environment(environment))
     }

@@ -332,9 +332,8 @@ pub struct ObjectCount {
 }
 
 impl ObjectCount {
-    /// Whether all of its calls were made on one object. False for paths whose directory is not known: the same text
-    /// relative to two directories means two files, and an empty path any open file; and for anonymous inodes, which
-    /// have no names of their own.
+    /// False for paths whose directory is not known (the same text relative to two directories means two files), for an empty path and
+    /// for anonymous inodes, which have no names of their own.
     pub fn is_one_object(&self) -> bool {
         match self.kind {
             ObjectKind::Path => self.name.starts_with('/') || self.directory.is_some(),

@@ -115,7 +115,7 @@ pub struct FunctionInKernels {
 }
 
 impl ProgramInKernel {
-    /// System calls whose number differs from the native run: the name, the number there and the number here.
+    /// The name, the number there and the number here.
     pub fn differing_calls(&self, native: &NativeRun) -> Vec<(String, u64, u64)> {
         let [there, here] = [&self.calls, &native.calls].map(|calls| {
             calls
@@ -132,7 +132,7 @@ impl ProgramInKernel {
 /// A name, what goes with it, and instructions before and after.
 pub type SideBySide<'a, T> = (&'a str, T, u64, u64);
 
-/// The names whose instructions differ, the largest change first.
+/// The largest change first.
 pub fn side_by_side<'a, T>(
     before: impl Iterator<Item = (&'a str, T, u64)>,
     after: impl Iterator<Item = (&'a str, T, u64)>,
@@ -154,7 +154,7 @@ pub fn side_by_side<'a, T>(
     rows
 }
 
-/// The kernel functions whose own instructions differ, the largest change first.
+/// The largest change first.
 pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
     let [before, after] = [before, after].map(|split| {
         split.functions.iter().map(|row| {

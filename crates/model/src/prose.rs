@@ -43,7 +43,7 @@ pub fn counted<N: Copy + Display + From<u8> + PartialEq>(number: N, noun: &str) 
     format!("{number} {}", plural(number, noun))
 }
 
-/// The noun in the form that follows a number: `rows`, but `row` after 1.
+/// `rows`, but `row` after 1.
 pub fn plural<N: From<u8> + PartialEq>(number: N, noun: &str) -> String {
     let ending = match number == N::from(1) {
         true => "",
@@ -53,9 +53,7 @@ pub fn plural<N: From<u8> + PartialEq>(number: N, noun: &str) -> String {
     format!("{noun}{ending}")
 }
 
-/// The text broken between words into lines of `width` characters: the first line begins with `first`, the others with `rest`. A word
-/// that is longer than a line is not broken.
-/// broken.
+/// Into lines of `width` characters. A word that is longer than a line is not broken.
 pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {
     // Names hold hyphens and paths: a line ends at spaces only.
     let options = Options::new(width)

@@ -248,7 +248,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The samples, if the case was measured.
     pub fn measurement(&self) -> Option<&Measurement> {
         match self {
             Outcome::Measured(measurement) => Some(measurement),
@@ -256,7 +255,6 @@ impl Outcome {
         }
     }
 
-    /// The instructions, if they were counted in an emulated machine.
     pub fn counted(&self) -> Option<&Counted> {
         match self {
             Outcome::Counted(counted) => Some(counted),
@@ -417,18 +415,17 @@ pub struct Failure {
 }
 
 impl Run {
-    /// This run and its repeats.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         std::iter::once(self).chain(&self.repeats)
     }
 
-    /// The records of cases that were asked for, without baselines.
+    /// Without baselines.
     pub fn asked(&self) -> impl Iterator<Item = &Record> + Clone {
         let records = self.records.iter();
         records.filter(|record| record.role == Role::Asked)
     }
 
-    /// Keeps these records, in the repeats as well.
+    /// In the repeats as well.
     pub fn retain_records(&mut self, keep: impl Fn(&Record) -> bool) {
         self.records.retain(&keep);
         self.repeats
@@ -469,7 +466,7 @@ pub enum OrError<T, E> {
 }
 
 impl Failure {
-    /// A failure of this kind; the message is one line.
+    /// The message is one line.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure {
             kind,
@@ -482,7 +479,6 @@ impl Failure {
         Failure::new(FailureKind::Failed, message)
     }
 
-    /// The system does not support it.
     pub fn unsupported(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Unsupported, message)
     }
@@ -492,12 +488,10 @@ impl Failure {
         Failure::new(FailureKind::Crashed, message)
     }
 
-    /// It did not answer in time.
     pub fn timeout(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Timeout, message)
     }
 
-    /// The process could not be started.
     pub fn start(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Start, message)
     }
@@ -536,7 +530,6 @@ impl Measurement {
             .map(move |ns| Nanos(*ns as f64 / n))
     }
 
-    /// The number of calls that the samples are of.
     pub fn calls(&self) -> u64 {
         self.iterations
             .saturating_mul(self.samples().count() as u64)

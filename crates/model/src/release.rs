@@ -20,7 +20,7 @@ fn begins(wanted: &str, release: &str) -> bool {
             .is_some_and(|rest| !inside_number(rest))
 }
 
-/// The order of releases, numbers by value and the rest as text.
+/// Numbers by value and the rest as text.
 pub fn newest_first(a: &str, b: &str) -> Ordering {
     parts(b).cmp(&parts(a))
 }

@@ -23,12 +23,11 @@ pub struct Reply {
 pub struct Facts(BTreeMap<String, String>);
 
 impl Facts {
-    /// The word of this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Adds facts that the probe did not report.
+    /// Those that the probe did not report.
     pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
         for (name, value) in defaults {
             self.0
@@ -37,7 +36,7 @@ impl Facts {
         }
     }
 
-    /// The fact as a number; `None` if it is missing or not a number.
+    /// `None` if it is missing or not a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name)?.parse().ok()
     }

@@ -10,22 +10,18 @@ pub struct Returned(
 );
 
 impl Returned {
-    /// Whether no result is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Stores the result of a call in place of an earlier one.
     pub fn insert(&mut self, call: String, result: i64) {
         self.0.insert(call, result);
     }
 
-    /// Calls with their results.
     pub fn iter(&self) -> impl Iterator<Item = (&str, i64)> {
         self.0.iter().map(|(name, result)| (name.as_str(), *result))
     }
 
-    /// The results of these calls, in the order of `names`.
     pub fn subset<'a>(&self, names: impl Iterator<Item = &'a str>) -> Returned {
         names
             .filter_map(|name| Some((name.to_string(), *self.0.get(name)?)))

@@ -40,7 +40,7 @@ const OPERATIONS: &str = "nop readv writev fsync read_fixed write_fixed poll_add
     fsetxattr setxattr fgetxattr getxattr socket uring_cmd send_zc sendmsg_zc read_multishot waitid futex_wait futex_wake futex_waitv \
     fixed_fd_install ftruncate bind listen recv_zc epoll_wait readv_fixed writev_fixed pipe";
 
-/// The name of an opcode of io_uring; a newer one is `opcode N`.
+/// A newer one is `opcode N`.
 pub fn ring_operation(opcode: u16) -> String {
     let name = OPERATIONS.split(' ').nth(opcode.into());
     name.map_or_else(|| format!("opcode {opcode}"), str::to_string)

@@ -196,7 +196,6 @@ pub fn selector(name: &str) -> Option<&'static Selector> {
 }
 
 impl Selector {
-    /// The bits of the argument that matter.
     pub fn mask(&self) -> u32 {
         match self.values {
             Flag { bit, .. } => bit,

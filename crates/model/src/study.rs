@@ -75,7 +75,6 @@ const UNITS: [(&str, f64); 5] = [
 ];
 
 impl Scale {
-    /// The names of the units.
     pub fn units() -> Vec<&'static str> {
         UNITS.iter().map(|(name, _)| *name).collect()
     }
@@ -91,7 +90,7 @@ impl Scale {
 }
 
 impl StudyView {
-    /// The scale of a case: one that names it, else one for all cases.
+    /// One that names it, else one for all cases.
     pub fn scale(&self, name: &str) -> Option<&Scale> {
         self.scales
             .iter()

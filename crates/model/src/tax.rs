@@ -43,7 +43,7 @@ const LASTING: [&str; 4] = [
 ];
 
 impl Tax {
-    /// Whether it stops or records every call, or is suspected to.
+    /// Or is suspected to stop or record every call.
     pub fn is_tracer(&self) -> bool {
         TRACERS.contains(&self.kind.as_str())
     }

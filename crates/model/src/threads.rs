@@ -17,14 +17,12 @@ pub struct ThreadTime {
 }
 
 impl ThreadTime {
-    /// Adds another thread's time.
     pub fn add(&mut self, more: &ThreadTime) {
         self.ran_ns = self.ran_ns.saturating_add(more.ran_ns);
         self.runnable_ns = self.runnable_ns.saturating_add(more.runnable_ns);
         self.blocked_ns = self.blocked_ns.saturating_add(more.blocked_ns);
     }
 
-    /// The elapsed time: the sum of the three.
     pub fn all_ns(&self) -> u64 {
         [self.runnable_ns, self.blocked_ns]
             .into_iter()
@@ -190,7 +188,6 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Adds the requests of other processes.
     pub fn add(&mut self, more: &Requests) {
         self.connections = self.connections.saturating_add(more.connections);
         self.requests = self.requests.saturating_add(more.requests);

@@ -39,12 +39,10 @@ pub struct Total {
 }
 
 impl CallCount {
-    /// Mean elapsed time of the timed calls, in nanoseconds.
     pub fn mean_ns(&self) -> Option<f64> {
         self.mean_of(self.elapsed_ns()?)
     }
 
-    /// Mean time on a CPU of the timed calls, in nanoseconds.
     pub fn mean_on_cpu_ns(&self) -> Option<f64> {
         self.mean_of(self.on_cpu_ns?)
     }
@@ -71,7 +69,7 @@ impl CallCount {
         }
     }
 
-    /// Elapsed time of all calls, whether its split is known or not.
+    /// Whether its split is known or not.
     pub fn elapsed_ns(&self) -> Option<u64> {
         [
             self.on_cpu_ns,
@@ -89,7 +87,6 @@ impl CallCount {
         self.runnable_ns.is_some() && self.woken_ns.is_none() && self.blocked_ns > Some(0)
     }
 
-    /// Calls that failed.
     pub fn failures(&self) -> u64 {
         self.errors
             .values()
@@ -227,7 +224,6 @@ impl Profile {
             .collect()
     }
 
-    /// This run alone, as a repeat of another one.
     pub fn as_run(&self) -> ProfileRun {
         ProfileRun {
             calls: summed(self.calls()),
@@ -241,25 +237,24 @@ impl Profile {
         self.tracer.kind == "strace -c"
     }
 
-    /// Samples of CPUs; `None` if calls were counted instead.
+    /// Of CPUs; `None` if calls were counted instead.
     pub fn samples(&self) -> Option<u64> {
         self.tracer
             .sampled_hz
             .map(|_| self.all_calls().samples.unwrap_or(0))
     }
 
-    /// All counts of all groups.
     pub fn calls(&self) -> impl Iterator<Item = &CallCount> + Clone {
         self.groups.iter().flat_map(|group| &group.calls)
     }
 
-    /// The sum over all calls; its name is empty.
+    /// Its name is empty.
     pub fn all_calls(&self) -> CallCount {
         self.calls().sum()
     }
 }
 
-/// The sums by call and class, in the order of these.
+/// In the order of these.
 pub fn summed<'a>(counts: impl IntoIterator<Item = &'a CallCount>) -> Vec<CallCount> {
     by_class(counts).into_values().collect()
 }

@@ -46,7 +46,6 @@ const FEWEST_SHOWN: f64 = 3.0;
 const OF_A_STEP: f64 = 0.408;
 
 impl Launches {
-    /// The expected scatter between runs.
     fn expected(&self) -> Deviation {
         if self.is_placed {
             EXPECTED_OF_PLACED
@@ -144,7 +143,6 @@ impl Side {
         Side::new(slower_ln, Deviation::NONE, Session::Known(learned))
     }
 
-    /// The machine with how much slower it was in each of these runs.
     pub fn in_runs(&self, slower_ln: &[f64]) -> Side {
         Side::from_machine(slower_ln, self.one_run())
     }
@@ -214,7 +212,7 @@ impl Side {
         self.next.deviation = Deviation::sum([self.next.deviation, unevenly]);
     }
 
-    /// How far one run is from another of any session: the scatter within a session and that between sessions.
+    /// Scatter within a session and between sessions.
     pub fn one_run(&self) -> Deviation {
         Deviation::sum([self.within, self.session])
     }
@@ -224,7 +222,7 @@ impl Side {
         self.within.times(1.0 / self.runs.sqrt())
     }
 
-    /// The standard error of the mean, on the log scale.
+    /// On the log scale.
     pub fn error(&self) -> Deviation {
         Deviation::sum([self.in_session(), self.session])
     }
@@ -256,12 +254,10 @@ impl Side {
         self.disturbed
     }
 
-    /// How far a run of another session may be from its expected cost.
     pub fn next_run(&self) -> Deviation {
         self.next.deviation
     }
 
-    /// The expected cost in a run of another session, if this side's is `value`.
     pub fn expected(&self, value: f64) -> f64 {
         value * self.next.from_mean.exp()
     }
@@ -290,7 +286,7 @@ pub struct BetweenRuns {
 }
 
 impl BetweenRuns {
-    /// The ratio of two sides, each a case, the machine or both. Their errors are independent.
+    /// The errors of the sides are independent.
     pub fn from_sides(new: &[Side], old: &[Side]) -> BetweenRuns {
         fn mean(sides: &[Side]) -> f64 {
             sides.iter().map(|side| side.mean).sum()
@@ -303,12 +299,11 @@ impl BetweenRuns {
         }
     }
 
-    /// new / old.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
     }
 
-    /// The ends of the 95% interval of the ratio.
+    /// The 95% interval.
     pub fn low_high(&self) -> (f64, f64) {
         let half = self.error.half_width();
         ((self.log_ratio - half).exp(), (self.log_ratio + half).exp())

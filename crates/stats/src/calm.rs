@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// Fewer members cannot distinguish the machine's state from one of their own oddities.
 pub const FEWEST_MEMBERS: usize = 5;
 // With 5%, rows of one machine scattered by 1.2% in place of 0.7% (METHOD.md).
-/// The undisturbed cost of a member is this quantile of its slots. The very fastest are luck.
+/// The very fastest slots of a member are luck.
 const FLOOR: f64 = 0.02;
 // Anything from 4 to 8% does as well.
 /// A round is undisturbed if its median member is at most this much above its floor.
@@ -103,12 +103,12 @@ impl Calm {
         }
     }
 
-    /// The share of the rounds that were undisturbed, from 0 to 1; `None` if nothing is known.
+    /// 0 to 1; `None` if nothing is known.
     pub fn share(&self) -> Option<f64> {
         self.share
     }
 
-    /// Whether so few were undisturbed that others count as well.
+    /// Others count as well then.
     pub fn is_short(&self) -> bool {
         self.is_short
     }
@@ -118,7 +118,7 @@ impl Calm {
         self.undisturbed(m).unwrap_or(Cow::Borrowed(m))
     }
 
-    /// The same; `None` without such a sample.
+    /// `None` without such a sample.
     pub fn undisturbed<'a>(&self, m: &'a Measurement) -> Option<Cow<'a, Measurement>> {
         let Some(rounds) = &self.rounds else {
             return Some(Cow::Borrowed(m));
@@ -171,7 +171,6 @@ fn median_above(above: &[Vec<Vec<f64>>], block: usize, round: usize) -> f64 {
     median(logs).unwrap_or(f64::INFINITY)
 }
 
-/// How far these members were above their floors in a round, as far as it is known.
 fn in_round(above: &[Vec<Vec<f64>>], members: &[usize], block: usize, round: usize) -> Vec<f64> {
     members
         .iter()
@@ -181,7 +180,7 @@ fn in_round(above: &[Vec<Vec<f64>>], members: &[usize], block: usize, round: usi
         .collect()
 }
 
-/// ln of each slot's median over the member's floor, by block and round; NaN for a slot without samples. `None` without any.
+/// By block and round; NaN for a slot without samples.
 fn above_floor(m: &Measurement) -> Option<Vec<Vec<f64>>> {
     let blocks: Vec<Vec<f64>> = m
         .blocks

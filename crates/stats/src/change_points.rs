@@ -110,7 +110,6 @@ fn from_start(points: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// Extends the sums over all pairs in `first + 1..end` to those in `first..end`.
 fn add_point(points: &[f64], first: usize, sums: &mut [f64]) {
     let mut from_first = 0.0;
     for (point, sum) in points[first + 1..].iter().zip(&mut sums[first + 2..]) {

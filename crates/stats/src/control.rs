@@ -95,7 +95,6 @@ impl Control {
     }
 }
 
-/// The variance of new / old on the log scale, by the launches or runs of each side.
 fn variance(new: &Side, old: &Side) -> f64 {
     new.in_session().sd.powi(2) + old.in_session().sd.powi(2) + LEAST_ERROR.powi(2)
 }

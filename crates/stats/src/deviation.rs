@@ -34,12 +34,11 @@ impl Deviation {
         degrees: f64::INFINITY,
     };
 
-    /// The deviation of these values, as far as they are finite; `None` for fewer than three.
+    /// Of those that are finite; `None` for fewer than three.
     pub fn known(values: &[f64]) -> Option<Deviation> {
         Deviation::with_degrees(values, FEWEST_KNOWN)
     }
 
-    /// The same with another least number of degrees of freedom.
     pub(super) fn with_degrees(values: &[f64], fewest: f64) -> Option<Deviation> {
         let known: Vec<f64> = values
             .iter()
@@ -107,14 +106,13 @@ impl Deviation {
         student::quantile((1.0 - NEXT_RUN) / 2.0, self.degrees) * self.sd
     }
 
-    /// Half the width of the 95% interval around 1, in percent.
     pub fn percent(self) -> f64 {
         self.interval(1.0)
             .and_then(|interval| interval.half_width_percent(Nanos(1.0)))
             .unwrap_or(0.0)
     }
 
-    /// The 95% interval around a cost; `None` if `middle` is not a cost above 0.
+    /// Around a cost; `None` if `middle` is not above 0.
     pub fn interval(self, middle: f64) -> Option<Interval> {
         let factor = self.half_width().exp();
         if !Nanos(middle).is_cost() {

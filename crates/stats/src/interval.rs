@@ -20,7 +20,6 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// An interval that was made for exactly 95%, as Student's are.
     pub fn with_95_percent(low: f64, high: f64) -> Interval {
         Interval {
             low,
@@ -39,7 +38,6 @@ impl Interval {
         }
     }
 
-    /// The lower and the upper end.
     pub fn ends(self) -> (f64, f64) {
         (self.low, self.high)
     }
@@ -114,7 +112,7 @@ impl Quantity {
 }
 
 impl Ranged {
-    /// With `value` in place of its own, and the interval widened to hold that.
+    /// The interval is widened to hold it.
     pub fn moved_to(self, value: f64) -> Ranged {
         Ranged {
             value,
@@ -155,7 +153,6 @@ impl Ranged {
         }
     }
 
-    /// This number with its unit.
     pub fn in_unit(self, unit: Unit) -> Quantity {
         Quantity {
             value: self.value,
@@ -193,7 +190,7 @@ pub fn block_interval(medians: &mut [f64]) -> Option<Interval> {
     })
 }
 
-/// The largest j whose level is at least 95%, and that level; the first where none is.
+/// The first where no level is at least 95%.
 pub(super) fn deepest(count: usize) -> (usize, f64) {
     let levels = heads_at_most(count)
         // Beyond the middle, the lower end would be above the upper one.

@@ -51,7 +51,6 @@ pub struct Launches {
     pub earlier: Vec<f64>,
     /// Whether it is relative to the machine in user mode alone.
     pub in_user_mode: bool,
-    /// Whether it takes page faults or switches threads.
     pub is_placed: bool,
     /// ln of how much slower everything was in a run that was disturbed all the time; else 0.
     pub disturbed_ln: f64,
@@ -61,7 +60,6 @@ pub struct Launches {
     pub clock_step: f64,
 }
 
-/// The logarithms that are finite.
 pub(super) fn logs_of(costs: &[f64]) -> Vec<f64> {
     costs
         .iter()
@@ -130,7 +128,6 @@ pub fn launches(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Option<La
     })
 }
 
-/// Whether it takes page faults or switches threads.
 pub fn is_placed(m: &Measurement) -> bool {
     let iterations = m.samples().count() as f64 * m.iterations as f64;
     m.switches || m.minor_faults as f64 > FAULTS * iterations

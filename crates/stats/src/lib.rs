@@ -103,12 +103,11 @@ fn samples(m: &Measurement) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The median of batches, in nanoseconds.
 fn median_ns<'a>(batches: impl IntoIterator<Item = &'a u64>) -> Option<f64> {
     median(batches.into_iter().map(|ns| *ns as f64).collect())
 }
 
-/// The median of each block in nanoseconds per iteration; NaN for a block without samples.
+/// In nanoseconds per iteration; NaN for a block without samples.
 pub fn block_medians(measurement: &Measurement) -> Vec<f64> {
     measurement
         .blocks
@@ -129,12 +128,12 @@ fn moments(values: &[f64]) -> (f64, f64) {
     )
 }
 
-/// The middle value, or the mean of the two in the middle; `None` without values.
+/// The mean of two in the middle.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     median_of(&mut values)
 }
 
-/// The same in place. Selects instead of sorting, which would be most of the time of an analysis.
+/// Selects instead of sorting, which would be most of the time of an analysis.
 fn median_of(values: &mut [f64]) -> Option<f64> {
     let (length, middle) = (values.len(), values.len() / 2);
     if values.is_empty() {
@@ -183,7 +182,6 @@ pub mod tests {
         );
     }
 
-    /// A measurement with one slot a block, batches of one iteration.
     pub fn measurement(blocks: &[&[u64]]) -> Measurement {
         Measurement {
             iterations: 1,

@@ -49,7 +49,7 @@ impl Overhead {
         }
     }
 
-    /// The range that holds the value of another calibration, in nanoseconds.
+    /// Of another calibration, in nanoseconds.
     pub fn range(&self) -> [f64; 2] {
         let again = AGAIN * self.ns;
         [

@@ -20,7 +20,6 @@ pub fn paired_difference(a: &Measurement, b: &Measurement) -> Option<Ranged> {
     ))
 }
 
-/// a / b: the same of ln a - ln b.
 pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Ranged> {
     over_launches(launch_ratios(a, b)).map(Ranged::exp)
 }

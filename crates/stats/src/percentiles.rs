@@ -7,7 +7,7 @@ use model::Histogram;
 /// Calls that must lie beyond a percentile: with fewer it describes a handful of calls.
 pub const FEWEST_BEYOND: u64 = 10;
 
-/// At `share` (0.99); `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
+/// `share` as in 0.99; `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
 pub fn percentile(times: &Histogram, share: f64) -> Option<f64> {
     let calls = times.total_count();
     let within = (share * calls as f64).ceil() as u64;
@@ -17,7 +17,6 @@ pub fn percentile(times: &Histogram, share: f64) -> Option<f64> {
     times.at_rank(within.max(1))
 }
 
-/// The number of calls that took longer than `ns`.
 pub fn beyond(times: &Histogram, ns: f64) -> u64 {
     let longer = times.times().filter(|(time, _)| *time > ns);
     longer.fold(0, |sum, (_, count)| sum.saturating_add(count))
@@ -52,7 +51,7 @@ pub fn tail_curve(times: &Histogram) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The histogram without the calls that are in `parts`, bucket by bucket and never below 0.
+/// Bucket by bucket and never below 0.
 pub fn without(all: &Histogram, parts: &[&Histogram]) -> Histogram {
     let mut left = all.clone();
     for (bucket, gone) in parts.iter().flat_map(|part| &part.counts) {

@@ -39,7 +39,6 @@ impl OverRuns {
         }
     }
 
-    /// The number of runs that have a median.
     pub fn known_runs(&self) -> usize {
         self.medians_ns.iter().flatten().count()
     }

@@ -19,7 +19,7 @@ pub struct Trimmed {
 }
 
 impl Trimmed {
-    /// The mean and the ends of its 95% interval.
+    /// The 95% interval.
     pub fn with_ends(&self) -> [f64; 3] {
         let half = self.error.half_width();
         [self.mean, self.mean - half, self.mean + half]

@@ -94,12 +94,10 @@ fn paths(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// One kernel's counts, for example to check whether a build is complete.
 pub fn read_kernel(path: &Path) -> Result<AtlasKernel> {
     read_as(path, &mut { MOST }, ATLAS_KERNEL)
 }
 
-/// The steps between two neighbouring kernels.
 pub fn read_steps(path: &Path) -> Result<AtlasSteps> {
     read_as(path, &mut { MOST }, ATLAS_STEPS)
 }
@@ -154,7 +152,7 @@ pub fn kernel_path(
     directory.join(format!("{release}{}{ENDING}", variant(machine, usual)))
 }
 
-/// The file of the steps between two kernels, named `BEFORE..AFTER` in a subdirectory.
+/// `BEFORE..AFTER` in a subdirectory.
 pub fn steps_path(
     directory: &Path,
     [before, after]: [&str; 2],
@@ -196,8 +194,7 @@ fn variant(machine: &AtlasMachine, usual: &str) -> String {
     }
 }
 
-/// Compresses the document and replaces the file atomically. Equal documents give equal bytes, so that version control shows no
-/// change for repeated builds.
+/// Replaces the file atomically. Equal documents give equal bytes, so that version control shows no change for repeated builds.
 pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     let parent = path.parent().context("no directory")?;
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
@@ -207,7 +204,7 @@ pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     Ok(crate::write_bytes(path, &packed.finish()?)?)
 }
 
-/// The README of the directory, with its licence.
+/// With its licence.
 pub fn write_about(directory: &Path) -> Result<()> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot make {}", directory.display()))?;

@@ -37,7 +37,7 @@ impl StoreError {
         }
     }
 
-    /// The error if the file holds an earlier state of the run.
+    /// The file holds an earlier state of the run.
     pub fn after_a_look(self) -> StoreError {
         let problem = match self.problem {
             Problem::Write(error, Left::Earlier) => Problem::Write(error, Left::Look),
@@ -46,7 +46,7 @@ impl StoreError {
         StoreError { problem, ..self }
     }
 
-    /// The name of the file as messages show it, such as `standard input`.
+    /// As messages show it, such as `standard input`.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -252,7 +252,7 @@ pub(super) fn reason(error: &serde_json::Error) -> String {
     excerpt(text.strip_suffix(&place).unwrap_or(&text), SHOWN)
 }
 
-/// Names the file in the error; `-` becomes `standard input`.
+/// `-` becomes `standard input`.
 pub fn from_file(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
     if path == Path::new("-") {
         StoreError::named("standard input", kind, problem)

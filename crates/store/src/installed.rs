@@ -16,7 +16,7 @@ fn directory(path: &Path) -> Option<(&'static Dir<'static>, &Path)> {
         })
 }
 
-/// The content of an embedded file; `None` if the working directory has a directory of that name.
+/// `None` if the working directory has a directory of that name.
 pub fn file(path: &Path) -> Option<&'static [u8]> {
     let (directory, rest) = directory(path)?;
     directory.get_file(rest).map(|file| file.contents())

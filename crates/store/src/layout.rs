@@ -6,7 +6,6 @@ use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
 
-/// Serializes with this layout and ends the file with a line feed.
 pub fn write(file: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     file.serialize(&mut Serializer::with_formatter(
         &mut *out,

@@ -98,7 +98,6 @@ pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreEr
     })
 }
 
-/// Writes a page or figure as [`write`] does.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     output::replace(path, &|out| out.write_all(bytes))
         .map_err(|problem| StoreError::new(path, &result::KIND, problem))
@@ -113,12 +112,12 @@ pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), St
         .map_err(|problem| StoreError::named("standard output", D::KIND, problem))
 }
 
-/// The run in `path`; `-` is standard input.
+/// `-` is standard input.
 pub fn read(path: &Path) -> Result<Run, StoreError> {
     decoded(path, &bytes(path)?)
 }
 
-/// The profile in `path`, which may also be the output of strace.
+/// Also output of strace.
 pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
     let bytes = input::bytes(path, MAX_BYTES)
         .map_err(|problem| from_file(path, &profile::KIND, problem))?;
@@ -146,17 +145,16 @@ pub enum Stored {
     Versus(Box<KernelVersus>),
 }
 
-/// The run, profile or explanation in `path`. A file without a known schema is read as a result file, whose errors explain more.
+/// A file without a known schema is read as a result file, whose errors explain more.
 pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     from_bytes(path, &bytes(path)?)
 }
 
-/// The content of `path` up to the size limit of result files; `-` is standard input.
+/// Up to the size limit of result files; `-` is standard input.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
     input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &result::KIND, problem))
 }
 
-/// Like [`read`], for bytes that were read from `path` before.
 pub fn run_from_bytes(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
     decoded(path, bytes)
 }
@@ -173,7 +171,7 @@ pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
         .map(|head| head.labels)
 }
 
-/// Whether `path` is a profile, or output of strace. Unreadable files are not, so that their error comes from reading them.
+/// Also output of strace. Unreadable files are not, so that their error comes from reading them.
 pub fn is_profile(path: &Path) -> bool {
     fn ours(bytes: &[u8]) -> bool {
         schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family))
@@ -182,7 +180,6 @@ pub fn is_profile(path: &Path) -> bool {
     input::bytes(path, MAX_BYTES).is_ok_and(|bytes| strace::begins(&bytes) || ours(&bytes))
 }
 
-/// As [`read_any`], of what was read from `path`.
 pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
     if strace::begins(bytes) {
         return Ok(Stored::Profile(Box::new(traced(path, bytes)?)));
@@ -213,7 +210,7 @@ pub fn begins_as_explained(path: &Path) -> bool {
 
 const FIRST: u64 = 200;
 
-/// The JSON Schema of files that hold a `D`, of the version that is written.
+/// The version that is written.
 #[cfg(feature = "schema")]
 pub fn schema<D: Document + JsonSchema>() -> serde_json::Value
 where

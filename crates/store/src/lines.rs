@@ -30,8 +30,7 @@ pub fn read<L: Line>(directory: &Path) -> Vec<L> {
         .collect()
 }
 
-/// Appends the lines in one write, so that concurrent runs do not mix theirs. When the file has twice the kept number, replaces it by
-/// its last lines.
+/// One write, so that concurrent runs do not mix theirs. At twice the kept number, the file is replaced by its last lines.
 pub fn add<L: Line>(directory: &Path, new: &[L]) -> std::io::Result<()> {
     let path = directory.join(L::FILE);
     let earlier = read(directory);

@@ -22,7 +22,7 @@ fn well_formed<D: Document>(bytes: &[u8]) -> Option<(D, D::Head, String)> {
     Some((serde_json::from_slice(bytes).ok()?, head, schema))
 }
 
-/// The value of `schema`; `None` if the bytes are not JSON or have no such text.
+/// `None` if the bytes are not JSON or have no such text.
 pub fn schema_of(bytes: &[u8]) -> Option<String> {
     serde_json::from_slice::<Header>(bytes)
         .ok()?

@@ -23,7 +23,7 @@ pub fn positive(place: &str, number: f64) -> Checked {
     }
 }
 
-/// Refuses empty names and those that are too long to show.
+/// Not empty, and short enough to show.
 pub fn name(place: &str, text: &str) -> Checked {
     match text.len() {
         0 => wrong(place, "is empty, must be a name"),
@@ -35,7 +35,6 @@ pub fn name(place: &str, text: &str) -> Checked {
     }
 }
 
-/// Applies [`name`] to all texts of one field.
 pub fn names<'a>(place: &str, texts: impl IntoIterator<Item = &'a String>) -> Checked {
     texts.into_iter().try_for_each(|text| name(place, text))
 }
@@ -48,7 +47,7 @@ pub fn all_positive(numbers: &[(&str, Option<f64>)]) -> Checked {
         .try_for_each(|(place, number)| positive(place, number))
 }
 
-/// Refuses numbers whose sum overflows 64 bits, so that readers can add them without checking.
+/// Their sum fits into 64 bits, so that readers can add them without checking.
 pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     match numbers.try_fold(0u64, u64::checked_add) {
         Some(_) => Ok(()),
@@ -59,7 +58,6 @@ pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
 /// The largest whole number up to which JSON's readers keep every one.
 const MOST_COUNT: u64 = 1 << 53;
 
-/// As [`fits`], of what is counted.
 pub fn counts(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     match numbers.try_fold(0u64, u64::checked_add) {
         Some(0..=MOST_COUNT) => Ok(()),

@@ -65,7 +65,7 @@ impl Placement {
         self.on(&Vec::from_iter(self.measuring), work)
     }
 
-    /// Runs `work` on the measuring CPU and the driver's: for probes that place their own threads.
+    /// For probes that place their own threads.
     pub fn on_all_cpus<T>(&self, work: impl FnOnce() -> T) -> T {
         self.on(
             &[Vec::from_iter(self.measuring), self.driver.clone()].concat(),
@@ -89,7 +89,7 @@ impl Placement {
 
 static TAKEN: Mutex<BTreeMap<u32, usize>> = Mutex::new(BTreeMap::new());
 
-/// Runs `work`, and what it starts, on the one of this thread's CPUs that has the fewest threads pinned by this function.
+/// On the one of this thread's CPUs that has the fewest threads pinned by this function.
 pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
     fn taken() -> std::sync::MutexGuard<'static, BTreeMap<u32, usize>> {
         TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -115,7 +115,7 @@ fn take(taken: &mut BTreeMap<u32, usize>, cpus: &[u32]) -> Option<u32> {
     Some(cpu)
 }
 
-/// Why a CPU is no longer available, or `None` if it is. The kernel moves tasks away from such a CPU without an error.
+/// `None` if it is available. The kernel moves tasks away from such a CPU without an error.
 pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
     fn lacks(sources: &Sources, path: &str, cpu: u32) -> bool {
         sources.cpus(path).is_some_and(|cpus| !cpus.contains(&cpu))
@@ -134,7 +134,7 @@ pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
     is_taken.then_some("left the control group's CPUs")
 }
 
-/// Whether a process may run on `cpu` alone; `None` if the process has ended.
+/// `None` if the process has ended.
 pub fn is_pinned(process: u32, cpu: u32) -> Option<bool> {
     let process = Pid::from_raw(i32::try_from(process).ok()?);
     let set = sched_getaffinity(process).ok()?;

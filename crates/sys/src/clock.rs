@@ -14,13 +14,13 @@ pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     now_ns(clock)
 }
 
-/// The time of a clock in nanoseconds since its epoch, which must not be before it.
+/// Since the clock's epoch, which must not be later.
 pub fn now_ns(clock: ClockId) -> Result<u64, Errno> {
     let time = clock_gettime(clock)?;
     Ok(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// The time by the wall clock; 0 if that is before 1970.
+/// 0 before 1970.
 pub fn since_1970() -> Duration {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -48,7 +48,7 @@ impl ThreadClock {
             .map(ThreadClock)
     }
 
-    /// The present values; `None` if the thread has ended.
+    /// `None` if the thread has ended.
     pub fn read(&self) -> Option<ThreadTime> {
         let mut text = [0u8; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;

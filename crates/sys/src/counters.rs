@@ -20,7 +20,7 @@ const WITH_TIMES: u64 = 1 | 2;
 /// All events, each with the reason if it cannot be counted.
 pub type Offer = Vec<(&'static Event, Result<(), String>)>;
 
-/// The events that this user may count, by opening each one on this process for a moment.
+/// Opens each one on this process for a moment.
 pub fn offer(sources: &Sources) -> Offer {
     fn tried(event: &Event) -> Result<(), Errno> {
         open(&attributes(event), 0, NO_GROUP).map(drop)
@@ -68,7 +68,7 @@ fn attributes(event: &Event) -> Attributes {
 pub struct Counter(File);
 
 impl Counter {
-    /// Attaches a counter to a process and what it starts from now on. It does not count until it is switched on.
+    /// Also to what the process starts from now on. It does not count until it is switched on.
     pub fn attach(event: &Event, pid: u32) -> io::Result<Counter> {
         Ok(Counter(open(
             &attributes(event),
@@ -77,7 +77,7 @@ impl Counter {
         )?))
     }
 
-    /// Starts or stops counting, in all children that have been started since.
+    /// In all children that have been started since, too.
     pub fn switch(&self, on: bool) -> io::Result<()> {
         control(&self.0, if on { ENABLE } else { DISABLE })
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Sources below a new directory with these files, which exists as long as the first value.
+/// They exist as long as the first value.
 pub fn tree(files: &[(&str, &str)]) -> (TempDir, Sources) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for (path, text) in files {
@@ -16,7 +16,6 @@ pub fn tree(files: &[(&str, &str)]) -> (TempDir, Sources) {
     (directory, sources)
 }
 
-/// Adds a symbolic link to a `tree`.
 pub fn link(directory: &TempDir, path: &str, target: &str) {
     symlink(target, place(directory.path(), path)).expect("a link");
 }

@@ -47,7 +47,7 @@ pub struct End {
     pub faults: [u64; 2],
 }
 
-/// The minor and major page faults of a task so far.
+/// Minor and major, of the task alone so far.
 pub fn faults(tid: i32) -> [u64; 2] {
     let text = proc_stat::read(format!("/proc/{tid}/task/{tid}/stat")).unwrap_or_default();
     let stat = ProcStat::parse(&text);
@@ -157,7 +157,7 @@ impl Follower {
         self.at_entries = true;
     }
 
-    /// Whether the task is traced, as far as reports have come.
+    /// As far as reports have come.
     pub fn has(&self, tid: i32) -> bool {
         self.tracees.contains_key(&tid)
     }

@@ -10,12 +10,12 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// The kernel's functions, without those of modules.
+    /// Without modules.
     pub fn of_kernel() -> Functions {
         Functions::read("tT")
     }
 
-    /// The kernel's variables instead, if kallsyms has them (CONFIG_KALLSYMS_ALL).
+    /// If kallsyms has them (CONFIG_KALLSYMS_ALL).
     pub fn variables_of_kernel() -> Functions {
         Functions::read("dDbBrR")
     }
@@ -47,13 +47,12 @@ impl Functions {
         Functions { starts }
     }
 
-    /// The function that contains an address; the last one also for all addresses behind it, because lengths are not listed.
+    /// The last function also for all addresses behind it, because lengths are not listed.
     pub fn containing(&self, address: u32) -> Option<&str> {
         let after = self.starts.partition_point(|(start, _)| *start <= address);
         Some(self.starts.get(after.checked_sub(1)?)?.1.as_str())
     }
 
-    /// The name of what begins at that address.
     pub fn starting_at(&self, address: u32) -> Option<&str> {
         let at = self.starts.partition_point(|(start, _)| *start < address);
         let (start, name) = self.starts.get(at)?;

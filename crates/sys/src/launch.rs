@@ -88,9 +88,10 @@ pub struct Started {
 }
 
 impl Launch {
-    /// Starts the child and holds it just before its execve.
+    /// Just before its execve.
     ///
     /// # Errors
+    ///
     /// The launcher cannot be executed, from memory or from a file, or no process can be started.
     pub fn hold(&self) -> io::Result<Held> {
         static IN_MEMORY: OnceLock<Option<Embedded>> = OnceLock::new();
@@ -221,7 +222,7 @@ fn pointers(texts: &[CString]) -> Vec<Text> {
         .collect()
 }
 
-/// Holds a child that makes so many calls of getppid when it is released, and ends; for calibrating a tracer.
+/// Makes so many calls of getppid when it is released, and ends; for calibrating a tracer.
 pub fn hold_null_calls(calls: u32) -> io::Result<Held> {
     let program = CString::new(calls.to_string())?;
     Launch {
@@ -251,14 +252,14 @@ impl Held {
 }
 
 impl Started {
-    /// Sends a signal to the child alone, and wakes it if it is stopped.
+    /// To the child alone; wakes it if it is stopped.
     pub fn ask(&self, signal: i32) {
         for signal in [signal, libc::SIGCONT] {
             let _ = pidfd::send_signal(&self.descriptor, signal);
         }
     }
 
-    /// Ends the child, and its group if it leads one: by SIGTERM, and after 400 ms by SIGKILL.
+    /// And its group if it leads one: by SIGTERM, and after 400 ms by SIGKILL.
     pub fn end(&self) {
         if self.has_ended() {
             return;
@@ -278,7 +279,7 @@ impl Started {
         self.group.into_iter().for_each(kill_group);
     }
 
-    /// Whether the child has ended; it need not have been reaped.
+    /// It need not have been reaped.
     pub fn has_ended(&self) -> bool {
         self.ends_within(Duration::ZERO)
     }
@@ -302,7 +303,7 @@ impl Started {
         self.go.write_all(&[GO])
     }
 
-    /// Waits until the child has ended, and returns whether it has; false after `time` or a signal of ours.
+    /// False after `time` or a signal of ours.
     pub fn ends_within(&self, time: Duration) -> bool {
         super::process::wait_readable(&self.descriptor, time)
     }
@@ -318,7 +319,7 @@ impl Started {
     }
 }
 
-/// The signals of `HANDLED` that this process ignores; to be asked before handlers are installed.
+/// To be asked before handlers are installed.
 pub fn ignored_signals() -> Vec<i32> {
     HANDLED
         .into_iter()

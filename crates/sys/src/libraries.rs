@@ -18,7 +18,7 @@ pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {
         .filter(|path| !path.exists())
 }
 
-/// The text to append to an error of starting `path`; empty unless its loader is missing.
+/// To append to an error of starting `path`; empty unless its loader is missing.
 pub fn advice(error: &io::Error, path: &Path) -> String {
     if error.kind() != io::ErrorKind::NotFound {
         return String::new();
@@ -29,7 +29,6 @@ pub fn advice(error: &io::Error, path: &Path) -> String {
         .map_or_else(String::new, |loader| format!(": {}", lacks(&loader)))
 }
 
-/// The reason for people why a program whose loader is missing cannot run.
 pub fn lacks(loader: &Path) -> String {
     format!(
         "it is linked dynamically, and its loader {} is not on this system",

@@ -16,7 +16,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of this process: on descriptors, the one up to which it may be raised.
+    /// On descriptors, the one up to which it may be raised.
     pub fn here(sources: &Sources) -> Limits {
         let hard = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
         Limits {
@@ -25,7 +25,7 @@ impl Limits {
         }
     }
 
-    /// Fails, with advice, if a run of so many cases needs more descriptors or processes than the limits allow.
+    /// The error has advice.
     pub fn check(&self, cases: u64, descriptors: u64, processes: u64) -> Result<()> {
         if descriptors > self.descriptors {
             bail!(
@@ -69,7 +69,7 @@ fn of_group(sources: &Sources) -> Option<u64> {
         .min()
 }
 
-/// The number of this process's descriptors; 0 if it is not known.
+/// 0 if not known.
 pub fn open_descriptors() -> u64 {
     std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
 }
@@ -80,7 +80,7 @@ pub struct Raised {
     hard: u64,
 }
 
-/// Raises the limit on descriptors as far as is permitted; `None` if it is high enough.
+/// As far as is permitted; `None` if it is high enough.
 pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
     if soft >= descriptors {
@@ -92,7 +92,7 @@ pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
 }
 
 impl Raised {
-    /// Gives the program that `command` starts the limit from before: some calls are slower with a larger table of descriptors.
+    /// In the program that `command` starts: some calls are slower with a larger table of descriptors.
     #[allow(unsafe_code)]
     pub fn undo_for(self, command: &mut Command) {
         // SAFETY: between fork and exec, this makes one system call (setrlimit(2)), allocates nothing and takes no
@@ -101,7 +101,7 @@ impl Raised {
     }
 }
 
-/// The text to append to an error of starting a process; empty if it does not come from a limit.
+/// To append to an error of starting a process; empty if it does not come from a limit.
 pub fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EAGAIN) => {

@@ -25,12 +25,12 @@ impl Drop for Locked {
     }
 }
 
-/// Locks a file exclusively; `None` at once if it is locked or the file system has no locks.
+/// Exclusively; `None` at once if it is locked or the file system has no locks.
 pub fn alone(file: File) -> Option<Locked> {
     lock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
-/// Locks a file together with others; waits while it is locked exclusively. `None` if the file system has no locks.
+/// Waits while it is locked exclusively. `None` if the file system has no locks.
 pub fn shared(file: File) -> Option<Locked> {
     lock(file, FlockOperation::LockShared)
 }

@@ -19,7 +19,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims a CPU, and looks once whether another run has it. Without a CPU, no other run is ever met.
+    /// Looks once whether another run has it. Without a CPU, no other run is ever met.
     pub fn to(cpu: Option<u32>) -> Claim {
         let mut claim = Claim {
             name: cpu.and_then(|cpu| abstract_name(&format!("syscost-cpu-{cpu}"))),

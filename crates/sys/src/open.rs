@@ -10,19 +10,19 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens a regular file, through links, for reading.
+/// Through links, for reading.
 pub fn regular(path: &Path) -> io::Result<File> {
     checked(OpenOptions::new().read(true), 0, path)
 }
 
-/// Everything in a regular file, whatever its size.
+/// Whatever its size.
 pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     regular(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Opens a regular file of this user or of root that is not a link, for reading.
+/// A regular file of this user or of root that is not a link, for reading.
 pub fn trusted(path: &Path) -> io::Result<File> {
     ours(checked(
         OpenOptions::new().read(true),
@@ -39,7 +39,7 @@ pub fn data_from(file: &File, at: u64) -> io::Result<Option<u64>> {
     }
 }
 
-/// Opens such a file to append to it; makes it for this user alone if there is none.
+/// Made for this user alone if there is none.
 pub fn to_append(path: &Path) -> io::Result<File> {
     ours(checked(
         OpenOptions::new().create(true).append(true).mode(0o600),
@@ -48,7 +48,7 @@ pub fn to_append(path: &Path) -> io::Result<File> {
     )?)
 }
 
-/// Opens a directory that is not a link to one.
+/// Not a link to one.
 pub fn directory(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -56,7 +56,7 @@ pub fn directory(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Everything in a `trusted` file; fails if it has more than `most` bytes.
+/// Of a `trusted` file; fails if it has more than `most`.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     trusted(path)?.take(most + 1).read_to_end(&mut bytes)?;

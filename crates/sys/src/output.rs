@@ -48,7 +48,7 @@ pub fn output_within(command: &mut Command, most: Duration) -> Result<Output> {
     })
 }
 
-/// Waits for the end of a child, or kills it if a flag is set or after `most`; the processes that it has started are left to the janitor.
+/// Killed if a flag is set or after `most`; the processes that it has started are left to the janitor.
 fn wait(child: &mut Child, stops: &[Arc<AtomicBool>], most: Duration) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
     let begun = Instant::now();

@@ -14,12 +14,12 @@ const STICKY: u32 = 0o1000;
 /// Set by sudo, pkexec and doas, to the number or the name of the user who called them. The environment is that user's.
 const ELEVATED_BY: [&str; 4] = ["SUDO_UID", "PKEXEC_UID", "DOAS_UID", "DOAS_USER"];
 
-/// The user ID that decides what this process may do.
+/// It decides what this process may do.
 pub fn effective_user() -> u32 {
     geteuid().as_raw()
 }
 
-/// Whether this runs as root on behalf of a user, by sudo or the like.
+/// Root on behalf of a user, by sudo or the like.
 pub fn is_elevated() -> bool {
     geteuid().is_root() && callers().next().is_some()
 }
@@ -50,7 +50,7 @@ pub fn caller() -> Result<Option<u32>, String> {
     Ok(None)
 }
 
-/// A user's number, also by name: doas sets that.
+/// Also by name: doas sets that.
 fn number_of(user: &str) -> Option<u32> {
     user.parse()
         .ok()

@@ -47,12 +47,12 @@ const ANY_CPU: libc::c_int = -1;
 const ALL_TASKS: libc::c_int = -1;
 pub const NO_GROUP: libc::c_int = -1;
 
-/// Opens an event of task `tid`, the caller if that is 0, in the group that the descriptor `group` leads.
+/// The caller's if `tid` is 0; in the group that the descriptor `group` leads.
 pub fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Result<File, Errno> {
     open_on(attributes, tid, ANY_CPU, group)
 }
 
-/// Opens an event of all tasks on one CPU, which needs privilege.
+/// Of all tasks, which needs privilege.
 pub fn open_of_cpu(attributes: &Attributes, cpu: u32) -> Result<File, Errno> {
     open_on(attributes, ALL_TASKS, cpu.cast_signed(), NO_GROUP)
 }
@@ -78,12 +78,12 @@ fn open_on(
     }
 }
 
-/// Enables or disables an event: `ENABLE` or `DISABLE`.
+/// `ENABLE` or `DISABLE`.
 pub fn control(event: &File, request: u64) -> io::Result<()> {
     request_of(event, request, 0)
 }
 
-/// Lets an event call a BPF program, which it keeps loaded.
+/// The event keeps it loaded.
 pub fn set_program(event: &File, program: BorrowedFd) -> io::Result<()> {
     request_of(event, SET_BPF, program.as_raw_fd() as libc::c_ulong)
 }

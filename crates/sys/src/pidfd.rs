@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 /// No flags, as wide as the kernel takes them.
 const NO_FLAGS: libc::c_uint = 0;
 
-/// A descriptor of a process, which must not be a thread other than its first; `ESRCH` if there is none.
+/// Not of a thread other than the first; `ESRCH` if there is none.
 pub fn open(pid: i32) -> Result<OwnedFd, Errno> {
     // SAFETY: the call takes two numbers and accesses none of our memory.
     let fd = Errno::result(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, NO_FLAGS) })?;
@@ -17,9 +17,8 @@ pub fn open(pid: i32) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Sends a signal to a process.
-///
 /// # Errors
+///
 /// `ESRCH` if the process has been reaped.
 pub fn send_signal(process: &impl AsFd, signal: i32) -> Result<(), Errno> {
     // Variadic: a bare 0 would be passed as an int, and the upper half of the pointer would be undefined.

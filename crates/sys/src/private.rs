@@ -19,8 +19,7 @@ pub const RUN_VARIABLE: &str = "SYSCOST_RUN";
 /// The beginning of the name of a run's directory; its number follows (probe/extra/janitor.c).
 pub const RUN_PREFIX: &str = "syscost-run-";
 
-/// Makes a directory for this user alone, whatever the umask, or takes an existing one; refuses a directory in which others may have
-/// put something.
+/// Takes an existing one, but refuses a directory in which others may have put something.
 pub fn make(directory: &Path) -> Result<()> {
     let facts =
         create(directory).with_context(|| format!("cannot make {}", directory.display()))?;

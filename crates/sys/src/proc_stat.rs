@@ -34,7 +34,7 @@ impl<'a> ProcStat<'a> {
     }
 }
 
-/// The stat file of a process; empty if it has ended.
+/// Empty if it has ended.
 pub fn text(pid: u32) -> String {
     read(format!("/proc/{pid}/stat")).unwrap_or_default()
 }

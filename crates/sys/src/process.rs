@@ -37,7 +37,7 @@ pub fn adopt_orphans() {
     let _ = nix::sys::prctl::set_child_subreaper(true);
 }
 
-/// The words for an ending: `exit status 1`, or `killed by` and the signal.
+/// `exit status 1`, or `killed by` and the signal.
 pub fn ending_text(ending: Ending) -> String {
     match ending {
         Ending::Exited(code) => format!("exit status {code}"),
@@ -48,7 +48,7 @@ pub fn ending_text(ending: Ending) -> String {
     }
 }
 
-/// A process's arguments without its name, the first 4 KiB; `None` if it has ended or may not be read.
+/// Without its name, the first 4 KiB; `None` if it has ended or may not be read.
 pub fn arguments(pid: u32) -> Option<String> {
     const MOST: u64 = 4096;
     let mut bytes = Vec::new();
@@ -67,7 +67,7 @@ pub fn arguments(pid: u32) -> Option<String> {
     Some(rest.replace('\0', " "))
 }
 
-/// A process's or thread's name, up to 15 bytes; empty if it has ended.
+/// Also a thread's, up to 15 bytes; empty if it has ended.
 pub fn name_of(pid: i32) -> String {
     proc_stat::read(format!("/proc/{pid}/comm"))
         .unwrap_or_default()
@@ -75,7 +75,7 @@ pub fn name_of(pid: i32) -> String {
         .to_string()
 }
 
-/// Whether a process's file is set-user-ID or set-group-ID, or has capabilities.
+/// Set-user-ID or set-group-ID, or with capabilities.
 pub fn gains_privileges(pid: i32) -> bool {
     let program = format!("/proc/{pid}/exe");
     let is_set_id = fs::metadata(&program).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
@@ -83,7 +83,7 @@ pub fn gains_privileges(pid: i32) -> bool {
     is_set_id || getxattr(program, "security.capability", &mut [0; 0]).is_ok_and(|bytes| bytes > 0)
 }
 
-/// Makes a named pipe for this user alone.
+/// For this user alone.
 pub fn make_fifo(path: &Path) -> std::io::Result<()> {
     Ok(nix::unistd::mkfifo(
         path,
@@ -116,7 +116,6 @@ pub fn is_hung_up(fd: &impl AsFd) -> bool {
     })
 }
 
-/// Whether this process ignores a signal.
 pub fn is_ignored(signal: i32) -> bool {
     // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.
     unsafe {
@@ -135,7 +134,7 @@ pub fn handle_sigxfsz() {
     }
 }
 
-/// Whether this user may execute a file.
+/// By this user.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
@@ -183,7 +182,7 @@ fn threads_of(process: i32) -> Vec<i32> {
     numbers(&format!("/proc/{process}/task"))
 }
 
-/// Leaves `file` open in the program that `command` starts, under the number that it has here.
+/// Under the number that it has here.
 pub fn inherit(command: &mut Command, file: File) {
     // SAFETY: between fork and exec it only calls fcntl, which is async-signal-safe.
     unsafe {

@@ -54,7 +54,7 @@ impl EntryCounter {
         })
     }
 
-    /// The results of all calls so far, without those that wrote replies.
+    /// Without those of calls that wrote replies.
     pub fn returned(&self) -> &Returned {
         &self.returned
     }
@@ -95,7 +95,6 @@ impl EntryCounter {
         Ok(counts)
     }
 
-    /// Whether this is the end of a reply.
     fn is_reply(&mut self, notice: &Notice) -> bool {
         match &notice.what {
             Event::Entered(call) => self.enter(notice.tid, call),

@@ -21,7 +21,7 @@ pub enum Links {
     Followed,
 }
 
-/// As `place`, for a path below `root`, which no link can leave.
+/// A path below `root`, which no link can leave.
 pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File> {
     let refused = if links == Links::Refused {
         ResolveFlag::RESOLVE_NO_SYMLINKS
@@ -34,7 +34,7 @@ pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File>
     Ok(File::from(openat2(root, path, how)?))
 }
 
-/// Opens a place for reading; `None` if it is not a regular file, or has more than `most` bytes.
+/// `None` if it is not a regular file, or has more than `most` bytes.
 #[must_use]
 pub fn open(place: &File, most: u64) -> Option<(File, Metadata)> {
     let facts = place

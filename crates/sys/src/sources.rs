@@ -29,12 +29,12 @@ impl Sources {
         }
     }
 
-    /// The kind of container by `$container`; `None` if that is unset or empty.
+    /// `None` if `$container` is unset or empty.
     pub fn container_variable(&self) -> Option<&str> {
         self.container.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// A file as text, without blanks and NUL at its ends: files of the device tree end with one.
+    /// Without blanks and NUL at its ends: files of the device tree end with one.
     pub fn text(&self, path: &str) -> Option<String> {
         let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes);
@@ -45,17 +45,16 @@ impl Sources {
         Some(text.to_string())
     }
 
-    /// A file as it is.
     pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         fs::read(self.resolve(path)).ok()
     }
 
-    /// The number that is all there is in a file, as in sysfs.
+    /// All there is in a file, as in sysfs.
     pub fn number(&self, path: &str) -> Option<f64> {
         self.text(path)?.parse().ok()
     }
 
-    /// Whether a file holds 1; `None` if it holds neither 0 nor 1.
+    /// `None` if it holds neither 0 nor 1.
     pub fn flag(&self, path: &str) -> Option<bool> {
         match self.text(path)?.as_str() {
             "0" => Some(false),
@@ -64,7 +63,7 @@ impl Sources {
         }
     }
 
-    /// A field of this process's status file, such as `CapEff`.
+    /// This process's, such as `CapEff`.
     pub fn status(&self, field: &str) -> Option<String> {
         self.field("proc/self/status", &format!("{field}:"))
     }
@@ -76,12 +75,12 @@ impl Sources {
         Some(rest.trim().to_string())
     }
 
-    /// The list of CPUs in a file, as `cpu_list` reads it.
+    /// As `cpu_list` reads it.
     pub fn cpus(&self, path: &str) -> Option<Vec<u32>> {
         cpu_list(&self.text(path)?)
     }
 
-    /// Whether this process has a capability in effect; false if that is not known.
+    /// In effect; false if not known.
     pub fn has(&self, capability: u32) -> bool {
         let held = self
             .status("CapEff")
@@ -90,12 +89,12 @@ impl Sources {
         held >> capability & 1 == 1
     }
 
-    /// Whether there is a file or directory; false also if links do not lead to one.
+    /// False also if links do not lead to one.
     pub fn exists(&self, path: &str) -> bool {
         self.resolve(path).exists()
     }
 
-    /// The sorted names in a directory; empty if it cannot be read.
+    /// Sorted; empty if it cannot be read.
     pub fn list(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.resolve(path)) else {
             return Vec::new();
@@ -108,7 +107,6 @@ impl Sources {
         names
     }
 
-    /// The target of a symbolic link, as it is.
     pub fn link(&self, path: &str) -> Option<String> {
         Some(
             fs::read_link(self.resolve(path))
@@ -129,7 +127,7 @@ pub mod capability {
     pub const BPF: u32 = 39;
 }
 
-/// The CPUs of a list such as `0-2,5`; `None` if it is malformed or empty.
+/// Such as `0-2,5`; `None` if it is malformed or empty.
 pub fn cpu_list(list: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in list.trim().split(',') {

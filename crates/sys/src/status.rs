@@ -7,17 +7,17 @@ use std::str::FromStr;
 pub struct Status(pub(super) String);
 
 impl Status {
-    /// The status of a process or thread by its ID, or of `self`; without fields if it has ended.
+    /// `self` or the ID of a process or thread; without fields if it has ended.
     pub fn of_task(id: impl std::fmt::Display) -> Status {
         Status::read(format!("/proc/{id}/status")).unwrap_or(Status(String::new()))
     }
 
-    /// A status file; `None` if it cannot be read.
+    /// `None` if it cannot be read.
     pub fn read(path: impl AsRef<Path>) -> Option<Status> {
         proc_stat::read(path).ok().map(Status)
     }
 
-    /// The text of a field, by its whole name.
+    /// By its whole name.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.0
             .lines()
@@ -25,7 +25,7 @@ impl Status {
             .map(str::trim)
     }
 
-    /// The first number of a field, without its unit.
+    /// Without its unit.
     pub fn number<T: FromStr>(&self, name: &str) -> Option<T> {
         self.numbers(name).next()
     }

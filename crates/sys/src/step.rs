@@ -98,7 +98,6 @@ impl Stepper {
         Err(StepError::Steps)
     }
 
-    /// Lets the process run on, untraced.
     pub fn release(self) -> Result<(), StepError> {
         Ok(ptrace::detach(self.pid, None)?)
     }

@@ -30,7 +30,7 @@ pub fn put(path: &Path, mode: u32, contents: &[u8]) -> io::Result<()> {
     temporary.become_file(path, earlier.is_none())
 }
 
-/// The directory that a path's last name is in; `.` if it has only one.
+/// `.` if the path has only one name.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -74,7 +74,6 @@ impl Temporary {
         })
     }
 
-    /// The file to write into.
     pub fn file(&self) -> &File {
         &self.file
     }

@@ -5,14 +5,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread::{self, Builder, JoinHandle, Scope};
 use std::time::Duration;
 
-/// Starts a thread; an error names the limits to raise.
+/// An error names the limits to raise.
 pub fn start<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     Builder::new().spawn(work).map_err(refused)
 }
 
-/// Starts a thread that ends before `scope` does.
+/// Ends before `scope` does.
 pub fn start_in<'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() + Send + 'scope,
@@ -31,14 +31,14 @@ fn refused(error: io::Error) -> io::Error {
     )
 }
 
-/// A thread that looks at something until this is dropped.
+/// Until this is dropped.
 pub struct Lookout {
     done: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Lookout {
-    /// Calls `look` after each `period`, as long as it returns true.
+    /// As long as it returns true.
     pub fn start(
         period: Duration,
         mut look: impl FnMut() -> bool + Send + 'static,

@@ -138,7 +138,7 @@ pub fn listen(pid: i32) -> Result<(), Errno> {
         .map(drop)
 }
 
-/// Whether a task is a thread of that process now; false if it has ended.
+/// False if it has ended.
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     // SAFETY: signal 0 only checks and sends nothing (kill(2)); tgkill(2) takes numbers only.
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }

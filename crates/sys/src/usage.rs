@@ -55,12 +55,12 @@ impl From<Used> for Usage {
 }
 
 impl Used {
-    /// User and system time, in nanoseconds.
+    /// In nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }
 
-    /// Adds a share (0 to 1) of other usage, rounded field by field.
+    /// `share` is 0 to 1; rounded field by field.
     pub fn add(&mut self, other: &Used, share: f64) {
         let (sum, more): ([u64; 9], [u64; 9]) = (transmute!(*self), transmute!(*other));
         let sums: [u64; 9] =
@@ -69,7 +69,7 @@ impl Used {
     }
 }
 
-/// The usage of all children that were waited for, without their peak memory: the kernel keeps only the largest of several.
+/// Waited for; without their peak memory: the kernel keeps only the largest of several.
 pub fn of_children() -> Usage {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(
         |_| Usage::default(),
@@ -81,12 +81,12 @@ fn cpu_ns(who: UsageWho) -> u64 {
     getrusage(who).map_or(0, |usage| Used::from(usage.as_ref()).cpu_ns())
 }
 
-/// The CPU time of this process without its children, in nanoseconds.
+/// In nanoseconds.
 pub fn own_cpu_ns() -> u64 {
     cpu_ns(UsageWho::RUSAGE_SELF)
 }
 
-/// The CPU time of this process and the children that it has waited for, in nanoseconds.
+/// In nanoseconds, of children that it has waited for.
 pub fn cpu_ns_with_children() -> u64 {
     own_cpu_ns() + cpu_ns(UsageWho::RUSAGE_CHILDREN)
 }

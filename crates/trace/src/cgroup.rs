@@ -16,7 +16,7 @@ pub struct Hierarchies {
     old: Vec<PathBuf>,
 }
 
-/// A group's ID, which is the inode number of its directory.
+/// The inode number of its directory.
 pub fn id(directory: &Path) -> Result<u64> {
     let facts =
         fs::metadata(directory).with_context(|| format!("--cgroup {}", directory.display()))?;
@@ -27,12 +27,12 @@ const MOUNTS: &str = "proc/self/mountinfo";
 const INSTEAD: &str = "name processes instead: -p PID[,PID...]";
 
 impl Hierarchies {
-    /// The control groups of this machine, as far as this mount namespace shows them.
+    /// As far as this mount namespace shows them.
     pub fn here() -> Hierarchies {
         Hierarchies::below(Path::new("/"))
     }
 
-    /// Those of a machine in a directory, for tests.
+    /// A machine in a directory, for tests.
     pub fn below(root: &Path) -> Hierarchies {
         let text = proc_stat::read(root.join(MOUNTS)).unwrap_or_default();
         let mounts: Vec<_> = text.lines().filter_map(mount).collect();
@@ -47,9 +47,10 @@ impl Hierarchies {
         }
     }
 
-    /// The mount of version 2.
+    /// Version 2.
     ///
     /// # Errors
+    ///
     /// There is none; the error names processes as another way.
     pub fn unified(&self) -> Result<&Path> {
         match (&self.unified, self.old.first()) {
@@ -101,7 +102,7 @@ impl Hierarchies {
         )
     }
 
-    /// The path of a directory without links, below the root; `None` if it is not a directory.
+    /// Without links, below the root; `None` if it is not a directory.
     fn real(&self, path: &Path) -> Option<PathBuf> {
         let real = fs::canonicalize(self.resolve(path))
             .ok()
@@ -114,7 +115,7 @@ impl Hierarchies {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// All groups that are `wanted` by their names, except those inside of one.
+    /// By their names, except those inside of one.
     pub fn search(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
         let mut matches = Vec::new();
         let mut left = vec![self.unified()?.to_path_buf()];
@@ -148,7 +149,7 @@ impl Hierarchies {
         names
     }
 
-    /// The groups in a group. Links are not followed: they could lead in circles.
+    /// Links are not followed: they could lead in circles.
     fn groups_in<'a>(&self, folder: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
         let entries = fs::read_dir(self.resolve(folder))
             .into_iter()
@@ -158,7 +159,7 @@ impl Hierarchies {
         inner.map(|entry| folder.join(entry.file_name()))
     }
 
-    /// A group's path below the mount, as in /proc/PID/cgroup.
+    /// Below the mount, as in /proc/PID/cgroup.
     pub fn name(&self, path: &Path) -> String {
         let mount = self.unified.as_deref().unwrap_or(Path::new("/"));
         let below = path.strip_prefix(mount).unwrap_or(path);

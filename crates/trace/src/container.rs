@@ -75,7 +75,7 @@ fn only_id(printed: &str) -> Result<String, String> {
     }
 }
 
-/// Whether a text can be an ID, perhaps with dashes as in a pod's UID.
+/// Perhaps with dashes, as in a pod's UID.
 fn is_id(text: &str) -> bool {
     let digits = text.chars().filter(|c| *c != '-');
     digits.clone().all(|c| c.is_ascii_hexdigit()) && digits.count() >= SHORT_ID

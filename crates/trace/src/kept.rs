@@ -40,7 +40,7 @@ impl Kept {
         })
     }
 
-    /// The calibration of this boot and build; `None` if there is none or the file is damaged.
+    /// Of this boot and build; `None` if there is none or the file is damaged.
     pub fn load<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = open::bytes(&self.file, LARGEST).ok()?;
         let json = bytes
@@ -49,7 +49,7 @@ impl Kept {
         serde_json::from_slice(json).ok()
     }
 
-    /// Replaces the file. Errors are ignored: the next trace measures again.
+    /// Errors are ignored: the next trace measures again.
     pub fn save(&self, calibration: &impl Serialize) {
         let Some(directory) = self.file.parent() else {
             return;

@@ -60,7 +60,7 @@ pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
         .collect()
 }
 
-/// Adds the counts of sections to the processes that began them.
+/// They go to the processes that began them.
 fn without_sections(nodes: &BTreeMap<u32, Node>) -> BTreeMap<u32, Node> {
     fn process(nodes: &BTreeMap<u32, Node>, number: u32) -> Option<u32> {
         outwards(nodes, number)
@@ -86,7 +86,7 @@ fn without_sections(nodes: &BTreeMap<u32, Node>) -> BTreeMap<u32, Node> {
     processes
 }
 
-/// A node, the one that started it, and so on. Numbers are given out in order: whoever starts another has a lower one.
+/// The one that started a node follows it. Numbers are given out in order: whoever starts another has a lower one.
 pub fn outwards(nodes: &BTreeMap<u32, Node>, from: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(from), |number| {
         // In a circle, which only lost events could make, this ends.

@@ -14,12 +14,12 @@ pub struct Mount<'a> {
     pub options: &'a str,
 }
 
-/// The mounts that this process sees, one a line; empty without /proc.
+/// One a line; empty without /proc.
 pub fn read() -> String {
     proc_stat::read("/proc/self/mountinfo").unwrap_or_default()
 }
 
-/// A line's mount; `None` if the line is malformed.
+/// `None` if malformed.
 pub fn mount(line: &str) -> Option<Mount<'_>> {
     const MINOR_BITS: u32 = 20;
     let mut words = line.split_ascii_whitespace();
@@ -62,7 +62,6 @@ fn plain(word: &str) -> String {
 pub struct Mounts(BTreeMap<u32, Vec<(String, String)>>);
 
 impl Mounts {
-    /// The mounts that this process sees now.
     pub fn read() -> Mounts {
         Mounts::parse(&read())
     }

@@ -12,7 +12,7 @@ use sys::proc_stat;
 pub struct Quotas(Vec<(PathBuf, Throttled)>);
 
 impl Quotas {
-    /// The statistics of the groups that these processes are in, and of those around them.
+    /// Also of the groups around those that the processes are in.
     pub fn around(root: &Root) -> Quotas {
         Quotas::counted(match root {
             Root::Running(Running::Cgroup(group)) => {
@@ -33,7 +33,7 @@ impl Quotas {
         Quotas(counted.collect())
     }
 
-    /// The quota that has stopped the processes most often since then; `None` if none has.
+    /// The quota that has stopped them most often since then; `None` if none has.
     pub fn throttled(&self) -> Option<Throttled> {
         let since = self.0.iter().filter_map(|(group, before)| {
             let now = counts(group)?;
@@ -51,7 +51,7 @@ impl Quotas {
     }
 }
 
-/// A group's statistics; `None` if it can have no quota.
+/// `None` if it can have no quota.
 fn counts(group: &Path) -> Option<Throttled> {
     let text = proc_stat::read(group.join("cpu.stat")).ok()?;
     let values: BTreeMap<&str, u64> = text
@@ -76,7 +76,7 @@ fn counts(group: &Path) -> Option<Throttled> {
     })
 }
 
-/// The directories of the groups that a process is in and of those around them, in the hierarchies that can have quotas.
+/// In the hierarchies that can have quotas, with those around them.
 fn groups(root: &Path, pid: u32) -> BTreeSet<PathBuf> {
     fn has_cpu(list: &str) -> bool {
         list.split(',').any(|name| name == "cpu")

@@ -33,7 +33,7 @@ pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profi
     })
 }
 
-/// Traces the command of `launch` as [`run`] does, but bound, and until it ends itself.
+/// Bound, and until the command ends itself.
 pub fn run_bound(launch: &Launch, bound: Bound) -> Result<Profile> {
     let options = TraceOptions {
         target: Target::Command(Command {

@@ -18,7 +18,7 @@ pub enum Marker<'a> {
 }
 
 impl Marker<'_> {
-    /// The mark that a path is; `None` if it is another path or has no name.
+    /// `None` if it is another path or has no name.
     pub fn from_path(path: &[u8]) -> Option<Marker<'_>> {
         let rest = path.strip_prefix(b"/.syscost/")?;
         let begin = rest.strip_prefix(b"begin/").map(Marker::Begin);
@@ -28,7 +28,7 @@ impl Marker<'_> {
     }
 }
 
-/// The number of iterations in an end mark; `None` if it does not end that section.
+/// `None` if it does not end that section.
 pub fn iterations(end: &[u8], section: &str) -> Option<u64> {
     let end = String::from_utf8_lossy(end);
     match end.strip_prefix(section)? {
@@ -129,7 +129,7 @@ fn sections(
         .collect()
 }
 
-/// The names of the sections that a node is in; a section within another of the same name counts once.
+/// A section within another of the same name counts once.
 fn names_around(nodes: &BTreeMap<u32, Node>, number: u32) -> BTreeSet<String> {
     outwards(nodes, number)
         .filter_map(|number| nodes.get(&number))

@@ -40,9 +40,8 @@ pub enum Running {
 }
 
 impl Running {
-    /// Running processes.
-    ///
     /// # Errors
+    ///
     /// One is not there, has ended, or is a thread.
     pub fn processes(pids: &[u32]) -> Result<Running> {
         let pids: BTreeSet<u32> = pids.iter().copied().collect();
@@ -50,19 +49,19 @@ impl Running {
         Ok(Running::Processes(pids.into_iter().collect()))
     }
 
-    /// A control group by a path in the file system or below the mount.
+    /// A path in the file system or below the mount.
     pub fn cgroup(asked: &Path) -> Result<Running> {
         Hierarchies::here().find(asked).map(Running::Cgroup)
     }
 
-    /// A container's control group by an ID, a beginning of one, or a name that a container manager knows.
+    /// An ID, a beginning of one, or a name that a container manager knows.
     pub fn container(asked: &str) -> Result<Running> {
         container::find(&Hierarchies::here(), asked, &ask).map(Running::Cgroup)
     }
 }
 
 impl Target {
-    /// The words for a target that was running already, such as `process 12 (nginx)`; `None` for a command.
+    /// For one that was running already, such as `process 12 (nginx)`.
     pub fn scope(&self) -> Option<String> {
         let Target::Running { what, .. } = self else {
             return None;
@@ -79,7 +78,7 @@ impl Target {
         })
     }
 
-    /// The time after which tracing ends, if it is limited.
+    /// If it is limited.
     pub fn time(&self) -> Option<Duration> {
         match self {
             Target::Command(Command { time, .. }) | Target::Running { time, .. } => *time,
@@ -87,7 +86,7 @@ impl Target {
     }
 }
 
-/// A process with its name: `12 (nginx)`.
+/// `12 (nginx)`
 fn named(pid: u32) -> String {
     match Status::of_task(pid).field("Name") {
         Some(name) => format!("{pid} ({name})"),
@@ -116,7 +115,7 @@ fn check_process(pid: u32) -> Result<()> {
 /// How long a container manager has to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The output of a container manager, or the last line of its complaint.
+/// Or the last line of the manager's complaint.
 fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = process::Command::new(program);
     command.args(arguments).stdin(Stdio::null());
@@ -146,7 +145,6 @@ fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     )
 }
 
-/// The words of a command that is ready to be started.
 pub fn words(launch: &Launch) -> Vec<OsString> {
     launch
         .arguments
@@ -317,7 +315,7 @@ fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
     }
 }
 
-/// The environment, with another user's HOME, USER and LOGNAME.
+/// With another user's HOME, USER and LOGNAME.
 fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
     let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
     if let Some(user) = user {
@@ -339,7 +337,7 @@ fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
         .collect()
 }
 
-/// A word for the kernel; fails if it has a zero byte.
+/// For the kernel; fails if it has a zero byte.
 pub fn text(text: &OsStr) -> Result<CString> {
     CString::new(text.as_bytes()).map_err(|_| anyhow!("'{}' has a zero byte", text.display()))
 }

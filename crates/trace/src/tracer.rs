@@ -18,7 +18,7 @@ pub enum Root {
 }
 
 impl Root {
-    /// The processes to attach to; empty for a control group and the whole system.
+    /// Empty for a control group and the whole system.
     pub fn processes(&self) -> &[u32] {
         match self {
             Root::Held(pid) => std::slice::from_ref(pid),
@@ -52,12 +52,11 @@ pub struct Until {
 }
 
 impl Until {
-    /// Whether a signal has stopped the tracing.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// The next event of `follower`'s processes; `None` if all have ended, or after the stop.
+    /// `None` if all have ended, or after the stop.
     pub fn next_notice(&self, follower: &mut Follower) -> Result<Option<Notice>> {
         while !self.stopped() {
             match follower.next_notice() {
@@ -71,7 +70,7 @@ impl Until {
 }
 
 pub trait Tracer {
-    /// The tracer in words, such as `ptrace, about 4 us a call`.
+    /// Such as `ptrace, about 4 us a call`.
     fn introduction(&self) -> String;
 
     /// Whether a held root must install a seccomp filter that stops at every call.
@@ -101,7 +100,6 @@ pub trait Tracer {
     fn collect(&mut self) -> Result<Profile>;
 }
 
-/// The threads of a process that runs.
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
     let entries =
         std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("no process {pid}"))?;
@@ -144,12 +142,12 @@ pub struct More {
 }
 
 impl TraceOptions {
-    /// Whether the target is a command, which is held until the tracer has attached.
+    /// Held until the tracer has attached.
     pub fn held(&self) -> bool {
         matches!(self.target, Target::Command(_))
     }
 
-    /// Refuses options that only the bpf tracer can fulfil.
+    /// The other options need the bpf tracer.
     pub fn for_processes_only(&self) -> Result<()> {
         let More {
             grouping,

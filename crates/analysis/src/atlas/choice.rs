@@ -28,7 +28,7 @@ impl Releases {
         })
     }
 
-    /// The globs that match none of these releases, so that a misspelled one can be reported.
+    /// The globs that match none of these releases.
     pub fn unmatched<'a>(&'a self, releases: &[String]) -> Vec<&'a str> {
         self.0
             .iter()

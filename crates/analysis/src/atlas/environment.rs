@@ -2,7 +2,7 @@
 
 use model::atlas::AtlasMachine;
 
-/// The name of an environment that emulates this kernel; `cpu` and `append` are given only if they are not the usual ones.
+/// `cpu` and `append` are given only if they are not the usual ones.
 pub fn environment(release: &str, cpu: Option<&str>, append: &str) -> String {
     // Commas separate environments.
     let cpu = cpu
@@ -11,7 +11,6 @@ pub fn environment(release: &str, cpu: Option<&str>, append: &str) -> String {
     format!("linux-{release}{cpu} {append}").trim().to_string()
 }
 
-/// The same for a kernel of an atlas, in the machine that it was counted in.
 pub fn environment_of(release: &str, machine: &AtlasMachine) -> String {
     environment(release, Some(&machine.cpu), &machine.append)
 }

@@ -51,7 +51,6 @@ pub enum Because {
 }
 
 impl Because {
-    /// Whether the thread had nothing to do, and was not held up.
     pub fn is_idle(self) -> bool {
         self >= Clients
     }
@@ -159,7 +158,6 @@ pub fn reason(wait: &WaitCount) -> Reason {
     Reason::from_call(&wait.call, &class)
 }
 
-/// Why the thread was blocked, by the first of the rules that matches.
 pub fn because(wait: &WaitCount) -> Because {
     let known = Known::from_wait(wait);
     let rule = RULES.iter().find(|(fits, _)| fits(&known));

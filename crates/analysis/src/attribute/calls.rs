@@ -47,7 +47,7 @@ pub struct Entering {
     pub of_wall: bool,
 }
 
-/// The calls, the one that took most time first. With `by_threads`, waits are those of threads and not of the program.
+/// The one that took most time first. With `by_threads`, waits are those of threads and not of the program.
 pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
     let alone = profile.usage.has_one_thread();
     let (processes, functions) = (processes(profile), Functions::new(profile));
@@ -92,7 +92,6 @@ pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
 pub struct Functions<'a>(HashMap<(&'a str, &'a str), BTreeMap<&'a str, u64>>);
 
 impl<'a> Functions<'a> {
-    /// Sums the stacks of the profile by call and function.
     pub fn new(profile: &'a Profile) -> Functions<'a> {
         // Older files have frames alone.
         let known = profile.stacks.iter().any(|stack| stack.function.is_some());
@@ -170,7 +169,7 @@ fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {
     most
 }
 
-/// The cost of entering the kernel with all calls of the profile; `None` without calls, or if the cost of a null call is not known.
+/// `None` without calls, or if the cost of a null call is not known.
 pub fn entering(
     profile: &Profile,
     null_ns: Option<f64>,

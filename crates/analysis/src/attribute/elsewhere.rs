@@ -71,7 +71,6 @@ pub enum Unpredicted {
     Unpriced,
 }
 
-/// Predicts the change of each call with the unit costs of `there`.
 pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
     let mut classes: IndexMap<String, Vec<Change>> = IndexMap::new();
     let mut unpriced: IndexMap<String, CallCount> = IndexMap::new();
@@ -170,7 +169,6 @@ fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Opti
     })
 }
 
-/// The mean over all calls.
 fn mean_ns(changes: &[&Change], ns: fn(&Change) -> f64) -> f64 {
     let sum: f64 = changes
         .iter()

@@ -61,7 +61,6 @@ pub enum State {
 }
 
 impl State {
-    /// Whether the thread had nothing to do.
     pub fn is_idle(self) -> bool {
         matches!(self, State::Blocked { because } if because.is_idle())
     }
@@ -149,7 +148,7 @@ fn part(state: State, seconds: f64) -> LedgerPart {
     }
 }
 
-/// The parts of the CPU time, scaled to the scheduler's sum.
+/// Scaled to the scheduler's sum.
 fn on_cpu(profile: &Profile, time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
     let known_s: f64 = time.parts.iter().filter_map(|part| part.cpu_s).sum();
     if known_s <= 0.0 {
@@ -200,7 +199,6 @@ fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
     all.into_iter().map(|(_, call)| call).collect()
 }
 
-/// The value that more than half of the calls have.
 fn most<T>(values: impl Iterator<Item = (u64, T)>) -> Option<T> {
     let mut all = 0u64;
     let counted = values.inspect(|(calls, _)| all = all.saturating_add(*calls));
@@ -303,7 +301,7 @@ fn described(profile: &Profile, wait: &WaitCount, state: State) -> LedgerWait {
     }
 }
 
-/// Names sockets, locks and files, but no condition variables, whose addresses mean nothing to a reader.
+/// No condition variables, whose addresses mean nothing to a reader.
 fn on(wait: &WaitCount, state: State) -> Option<String> {
     let is_named = wait.peer.is_some()
         || matches!(state, State::Blocked { because } if because <= Because::Reader)

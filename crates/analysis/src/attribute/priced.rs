@@ -14,7 +14,6 @@ const MOST_OPERATIONS: usize = 12;
 const MOST_VALUES: usize = 3;
 /// Transfers of more bytes are priced as those of so many.
 const LARGEST: u64 = 1 << 20;
-/// Prices each page fault.
 const FAULT: &str = "mem.fault_anonymous";
 /// With fewer, page faults take too little time to matter.
 const FEWEST_FAULTS: u64 = 1000;
@@ -24,10 +23,8 @@ const FEWEST_FAULTS: u64 = 1000;
 /// subtracted from user time.
 const TICKED_USER: f64 = 0.05;
 
-/// Operations that price a program's calls, to be measured.
 #[derive(Debug, Default, PartialEq)]
 pub struct Pricing {
-    /// With those whose costs are subtracted.
     pub operations: Vec<&'static str>,
     /// Parameters with the values that most calls have, `size=1,4096`.
     pub settings: Vec<String>,
@@ -36,7 +33,6 @@ pub struct Pricing {
 /// A call that starts or ends a process takes as long as so many others.
 const CREATION_WEIGHT: u64 = 1000;
 
-/// The calls that an operation prices, and by the values of its parameter.
 #[derive(Default)]
 struct Priced {
     /// The number of calls, in which long ones count more.
@@ -119,14 +115,13 @@ fn settings<'a>(priced: impl Iterator<Item = &'a Priced>) -> Vec<String> {
         .collect()
 }
 
-/// Whether the tracer stopped the program, so that it knows at most of long calls how long they were on a CPU.
+/// The tracer stopped the program, so it knows only of long calls how long they were on a CPU.
 pub fn needs_prices(profile: &Profile) -> bool {
     profile.tracer.adds_system_time == Some(false)
         && profile.source.is_none()
         && profile.tracer.priced_by.is_empty()
 }
 
-/// The operations and parameters that [`price`] needs.
 pub fn pricing(profile: &Profile) -> Pricing {
     let mut pricing = Pricing::new(profile, MOST_OPERATIONS, |_| true);
     if profile.usage.minor_faults > Some(FEWEST_FAULTS) && !pricing.operations.contains(&FAULT) {

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Nanoseconds in seconds.
 pub fn s(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
@@ -25,7 +24,7 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// `seconds` times the factors of the lower end, the estimate and the upper end.
+    /// By the factors of the lower end, the estimate and the upper end.
     pub fn scaled(seconds: f64, [low, value, high]: [f64; 3]) -> Seconds {
         Seconds {
             value: seconds * value,
@@ -34,7 +33,7 @@ impl Seconds {
         }
     }
 
-    /// The same seconds with each end and the estimate multiplied by a factor of its own.
+    /// Each end and the estimate by a factor of its own.
     pub fn times(self, [low, value, high]: [f64; 3]) -> Seconds {
         Seconds {
             value: self.value * value,
@@ -43,7 +42,7 @@ impl Seconds {
         }
     }
 
-    /// The sum, whose range is as wide as if both erred in the same direction.
+    /// Its range is as wide as if both erred in the same direction.
     pub fn plus(self, more: Seconds) -> Seconds {
         Seconds {
             value: self.value + more.value,
@@ -52,7 +51,7 @@ impl Seconds {
         }
     }
 
-    /// Bounded by the time that is there: about `seconds`, and never more than `whole_s`.
+    /// About `seconds`, and never more than `whole_s`.
     pub fn at_most(self, seconds: f64, whole_s: f64) -> Seconds {
         Seconds {
             value: self.value.min(seconds),
@@ -61,7 +60,7 @@ impl Seconds {
         }
     }
 
-    /// Reduced by the cost of the replacement, which is known within a factor of two.
+    /// The cost of the replacement is known within a factor of two.
     pub fn less(self, place_s: f64) -> Seconds {
         let left = self.plus(Seconds::scaled(-place_s, [2.0, 1.0, 0.5]));
         Seconds {

@@ -85,7 +85,6 @@ const NOTHING: f64 = 1e-9;
 /// Width of an interval that is shown in place of its middle.
 const HARDLY_KNOWN: f64 = 0.5;
 
-/// Divides the time of a profile.
 pub fn spent(profile: &Profile) -> Spent {
     let accounted_s = accounted_s(profile);
     let mut parts = on_cpu(profile, accounted_s);
@@ -146,7 +145,7 @@ impl Part {
 }
 
 impl Spent {
-    /// The sum of all parts in seconds: wall time, or CPU time if that is not known.
+    /// In seconds: wall time, or CPU time if that is not known.
     pub fn whole_s(&self) -> Option<f64> {
         self.wall_s.or(self.cpu_s)
     }
@@ -164,7 +163,6 @@ impl Spent {
         Some(untraced_s)
     }
 
-    /// Seconds of this part, 0 if there is none.
     pub fn seconds_of(&self, kind: PartKind) -> f64 {
         let mut parts = self.parts.iter();
         parts
@@ -172,7 +170,7 @@ impl Spent {
             .map_or(0.0, Part::seconds)
     }
 
-    /// The ends of a part's 95% interval, in seconds, where samples show the part so roughly that its middle would mislead.
+    /// The 95% interval in seconds, where samples show the part so roughly that its middle would mislead.
     pub fn sampled_s(&self, part: &Part) -> Option<[f64; 2]> {
         let sampled = self.parts.iter().filter(|part| is_sampled(part.kind));
         let sampled_s: f64 = sampled.map(Part::seconds).sum();
@@ -186,7 +184,7 @@ impl Spent {
         }
     }
 
-    /// Wall time with more than one thread on a CPU, in seconds; `None` if there was hardly any.
+    /// Wall time with more than one thread on a CPU; `None` if there was hardly any.
     pub fn parallel_s(&self) -> Option<f64> {
         let parallel_s = self.on_cpus_s.iter().skip(1).sum();
         self.wall_s

@@ -58,8 +58,7 @@ fn hides(kind: PartKind) -> bool {
     matches!(kind, PartKind::Rest | PartKind::AllSystem | PartKind::All)
 }
 
-/// Seconds that stops add to the wall time of several processes or threads, whose wall time is not divided: at most what is left beside
-/// the CPU time.
+/// Of several processes or threads, whose wall time is not divided: at most what is left beside the CPU time.
 pub fn added_s(profile: &Profile, wall_s: f64, cpu_s: f64) -> f64 {
     match stops(profile) {
         Some((stops_s, _)) if !profile.tracer.priced_by.is_empty() => {
@@ -69,7 +68,7 @@ pub fn added_s(profile: &Profile, wall_s: f64, cpu_s: f64) -> f64 {
     }
 }
 
-/// Seconds of all stops, and their uncertainty in seconds; `None` for other tracers.
+/// With their uncertainty; `None` for other tracers.
 fn stops(profile: &Profile) -> Option<(f64, f64)> {
     let facts = &profile.tracer;
     // Calibration on a busy machine gives a range without a value.

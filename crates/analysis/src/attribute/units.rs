@@ -28,7 +28,6 @@ const ENTRY_BYTES: u64 = 32;
 const DOTS_BYTES: u64 = 48;
 
 impl Per {
-    /// The operation's parameter that a class sets, by its name.
     pub fn parameter(self) -> Option<&'static str> {
         Some(match self {
             Per::Flat => return None,
@@ -40,7 +39,7 @@ impl Per {
         })
     }
 
-    /// The parameter's name and its value in a class; `None` if the cost does not depend on one, or the class lacks it.
+    /// `None` if the cost does not depend on one, or the class lacks it.
     pub fn value_in(self, class: &Class) -> Option<(&'static str, u64)> {
         let value = match self {
             Per::Flat => None,
@@ -130,12 +129,11 @@ impl Unit {
         Unit { count, ..self }
     }
 
-    /// The operations that price these calls, the best first.
+    /// The best first.
     pub fn operations(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.operations.split_whitespace()
     }
 
-    /// The operations whose cost is subtracted.
     pub fn less_operations(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.less.split_whitespace()
     }
@@ -156,7 +154,7 @@ impl Unit {
     }
 }
 
-/// Whether a list of names, separated by spaces, has this one.
+/// `names` are separated by spaces.
 pub fn has(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|listed| listed == name)
 }
@@ -164,7 +162,7 @@ pub fn has(names: &str, name: &str) -> bool {
 /// `None` for success, or an errno.
 pub type Ending<'a> = Option<&'a str>;
 
-/// How the calls ended, with their numbers; at least one.
+/// With their numbers; at least one.
 pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
     let failures = count
         .errors
@@ -176,7 +174,7 @@ pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
     if all.is_empty() { vec![(None, 1)] } else { all }
 }
 
-/// The units that price these calls, the best first.
+/// The best first.
 pub fn units_of<'a>(
     call: &'a str,
     class: &'a Class,

@@ -71,7 +71,7 @@ pub struct Moved {
     pub user_mode: Option<f64>,
 }
 
-/// All cautions, the most important first.
+/// The most important first.
 pub fn cautions(
     columns: &[Column],
     rows: &[ComparedRow],

@@ -44,24 +44,24 @@ impl Cell {
         }
     }
 
-    /// The number in its unit; `None` for a failure.
+    /// `None` for a failure.
     pub fn quantity(&self) -> Option<Quantity> {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
-    /// The cost, if the row is a time.
+    /// If the row is a time.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()
     }
 
-    /// The median cost in nanoseconds; `None` for failures and for values that cannot be divided by.
+    /// In nanoseconds; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
         Some(self.cost()?.median)
             .filter(|ns| ns.is_cost())
             .map(|ns| ns.0)
     }
 
-    /// The instructions, if the row was counted in an emulated kernel.
+    /// If it was counted in an emulated kernel.
     pub fn instructions(&self) -> Option<&Instructions> {
         self.figure.as_ref().ok()?.instructions()
     }

@@ -60,12 +60,11 @@ pub struct ColumnInfo {
 }
 
 impl Column {
-    /// Condenses a run, and computes its costs, which takes most of the time.
+    /// Computing the costs takes most of the time.
     pub fn new(label: &str, run: &Run) -> Column {
         Column::from_summary(label, run, &summary::summarize(run))
     }
 
-    /// The same with costs that are known already.
     pub fn from_summary(label: &str, run: &Run, summary: &Summary) -> Column {
         let mut shown: HashMap<&Case, &Row> = HashMap::new();
         for row in summary.rows.iter().chain(&summary.baselines) {

@@ -85,7 +85,6 @@ pub enum NotJudged {
 }
 
 impl Gate {
-    /// Judges each row in each column but the baseline's.
     pub fn judge(&self, rows: &[ComparedRow], baseline: usize) -> Gated {
         Gated {
             limit: self.limit,

@@ -4,7 +4,7 @@ use model::Case;
 use std::collections::{BTreeMap, HashMap};
 
 // Chosen: the worst case takes time in proportion.
-/// Without a bound, the time would grow with the square of the number of rows.
+/// Else the time would grow with the square of the number of rows.
 pub const MOST_CANDIDATES: usize = 256;
 
 type Name = (String, Option<String>, String);
@@ -52,7 +52,7 @@ impl Bucket {
 }
 
 impl Index {
-    /// An empty index; `apart` if columns have different environments, which are then left out of the names.
+    /// With `apart`, columns have different environments, which are left out of the names.
     pub fn new(apart: bool) -> Index {
         Index {
             names: HashMap::new(),
@@ -78,7 +78,6 @@ impl Index {
         self.buckets.entry((name, part)).or_default().rows.push(row);
     }
 
-    /// Adds a row with its case and its parameters.
     pub fn add(&mut self, row: usize, case: &Case, params: &Params) {
         let name = self.name(case);
         self.put(row, name, Part::Name);
@@ -86,7 +85,6 @@ impl Index {
         values(params).for_each(|part| self.put(row, name, part));
     }
 
-    /// Adds parameters that another column's record has added to the row's.
     pub fn extend(&mut self, row: usize, case: &Case, old: &Params, params: &Params) {
         let name = self.name(case);
         self.put(row, name, Part::Exact(params.clone()));
@@ -98,7 +96,7 @@ impl Index {
         values(&new).for_each(|part| self.put(row, name, part));
     }
 
-    /// The first free row with the same parameters, or else candidates: all free rows with the rarest of the given parameters.
+    /// With the same parameters, or else candidates: all free rows with the rarest of these parameters.
     pub fn find(
         &mut self,
         case: &Case,

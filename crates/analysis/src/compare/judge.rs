@@ -55,7 +55,7 @@ fn judge_column(
     }
 }
 
-/// The verdict on `cell`, and what its mark is to be tested by; instructions need no test.
+/// And what its mark is to be tested by; instructions need no test.
 fn verdict(
     cell: &Cell,
     base: &Cell,
@@ -109,7 +109,6 @@ fn verdict(
     }
 }
 
-/// The ratio of two counts with that of any two repeats; `None` if there is nothing to divide by.
 fn exact(count: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
     let ((count_low, count_high), (base_low, base_high)) = count.low_high.zip(base.low_high)?;
     if base_low <= 0.0 || count_low <= 0.0 {
@@ -164,7 +163,6 @@ pub(super) fn unmarked(ratio: &BetweenRuns, kind: RatioOf) -> Ratio {
     }
 }
 
-/// The ratio of the reference call in each column; `None` if the column or the baseline lacks it.
 fn yardsticks(columns: &[Column], baseline: usize) -> Vec<Option<f64>> {
     fn cost(column: &Column) -> Option<f64> {
         column.reference().and_then(|row| row.cost_ns())
@@ -177,7 +175,7 @@ fn yardsticks(columns: &[Column], baseline: usize) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// The reference call compared with the baseline's, as measured. It is a single test, so its mark needs no correction.
+/// As measured; a single test, whose mark needs no correction.
 pub fn reference(
     sides: &[Sides],
     columns: &[Column],
@@ -213,7 +211,6 @@ fn judged_reference(sides: &Sides, column: &Column, base: &Column, margin: f64) 
     }
 }
 
-/// Whether a row is shown if only differences are; with several columns, the greatest value counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowVisibility {
     Equal,
@@ -221,7 +218,7 @@ pub enum RowVisibility {
     Shown,
 }
 
-/// Whether a row is shown if only differences are; `margin` as a share.
+/// `margin` is a share; with several columns, the greatest value counts.
 pub fn visibility(row: &ComparedRow, margin: f64) -> RowVisibility {
     row.verdicts
         .iter()

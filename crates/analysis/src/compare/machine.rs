@@ -156,7 +156,6 @@ fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
     Side::from_case(&known)
 }
 
-/// The members in the kernel, which nearly all rows are judged by; `None` without them.
 fn control(column: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
     let operations = &PANEL[PANEL_IN_USER_MODE..];
     let [column_shifts, base_shifts] = shifts(column, base, operations, FEWEST_MEMBERS)?;

@@ -32,7 +32,6 @@ pub struct ProfileColumn {
 }
 
 impl ProfileColumn {
-    /// The counts of a profile and of its repeats.
     pub fn new(label: &str, profile: &Profile) -> ProfileColumn {
         let usage = profile.repeats.iter().map(|run| &run.usage);
         let sections = profile.repeats.iter().map(|run| &run.sections);
@@ -75,7 +74,7 @@ impl ProfileColumn {
         })
     }
 
-    /// The runs of several files as one column, which is complete if all of them are; `None` without columns.
+    /// Complete if all of them are.
     pub fn group(label: &str, columns: Vec<ProfileColumn>) -> Option<ProfileColumn> {
         let mut columns = columns.into_iter();
         let mut all = columns.next()?;
@@ -96,7 +95,7 @@ impl ProfileColumn {
         self.info.sections.is_empty() || self.sections.contains(section)
     }
 
-    /// The counts of one call, or the sum over the calls that `takes` selects.
+    /// The sum, without `call`.
     pub(super) fn counts(&self, call: Option<&str>, takes: impl Fn(&str) -> bool) -> Counts {
         Counts::over_runs(
             &self
@@ -112,7 +111,7 @@ impl ProfileColumn {
         )
     }
 
-    /// Processes or programs that were started, over the runs; 0 if that is not known.
+    /// Over the runs; 0 if not known.
     pub(super) fn started(&self, number: fn(&Usage) -> Option<u64>) -> Span {
         Span::from_values(
             self.usage
@@ -151,7 +150,7 @@ impl ProfileColumn {
     }
 }
 
-/// Compares profiles call by call: by section if all columns have sections, else by call alone. `takes` selects the calls.
+/// By section if all columns have sections.
 pub fn compare_profiles(
     columns: &[ProfileColumn],
     baseline: usize,
@@ -197,12 +196,10 @@ pub const PROGRAMS: &str = "programs";
 /// Not judged by section: how often they are made depends on what ran before in the same process.
 pub const MEMORY: [&str; 6] = ["brk", "madvise", "mmap", "mprotect", "mremap", "munmap"];
 
-/// The name of a row of one section.
 pub fn section_row(section: &str, call: &str) -> String {
     format!("{section}: {call}")
 }
 
-/// The section of such a row.
 pub(super) fn section_of(row: &str) -> Option<&str> {
     row.rsplit_once(": ").map(|(section, _)| section)
 }
@@ -283,7 +280,6 @@ fn row(
     }
 }
 
-/// The rows of one call, or all.
 fn rows_of<'r>(
     run: &'r Rows,
     call: Option<&'r str>,
@@ -350,7 +346,6 @@ impl ProfileRow {
         })
     }
 
-    /// Each count of the column with the baseline's.
     fn pairs(&self, column: usize, baseline: usize) -> Vec<(CountKind, Span, Span)> {
         let (span, base) = (self.counts[column], self.counts[baseline]);
         let mut pairs = vec![
@@ -425,7 +420,7 @@ impl ProfileComparison {
         self.left_out += before - self.rows.len();
     }
 
-    /// The row of one call, or that of all calls by the name `total`.
+    /// All calls are `total`.
     pub fn row(&self, call: &str) -> Option<&ProfileRow> {
         self.all_rows().find(|row| row.call == call)
     }

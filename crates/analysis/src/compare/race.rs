@@ -146,7 +146,6 @@ pub struct InsideResult {
     pub empty_memory_byte: u64,
 }
 
-/// Evaluates the rounds of a race. Ratios within `1 / (1 + margin) .. 1 + margin` are equal.
 pub fn race(race: &Race, margin: f64) -> RaceFound {
     let mut comparison = RaceFound {
         complete: race.complete,
@@ -302,8 +301,7 @@ fn inside(there: &InEnvironment, net: Net) -> InsideResult {
 }
 
 impl RaceFound {
-    /// Sets each command's time to its base's times their ratio, so that the figures of a table agree: whatever slowed both down in the same
-    /// rounds is in neither.
+    /// The ends are those of the interval.
     fn relate(&mut self) {
         for versus in &mut self.versus {
             let Some(ratio) = versus.wall.map(|wall| wall.ratio) else {
@@ -356,7 +354,6 @@ impl RaceResult {
         }
     }
 
-    /// The name in tables: of the environment if environments are compared, else the command.
     pub fn name(&self) -> &str {
         self.inside
             .as_ref()

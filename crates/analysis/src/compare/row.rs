@@ -66,12 +66,10 @@ pub struct ComparedRow {
 }
 
 impl ComparedRow {
-    /// Whether any column's cell has this property.
     pub fn has(&self, is: fn(&Cell) -> bool) -> bool {
         self.cells.iter().flatten().any(|cell| is(cell))
     }
 
-    /// Whether instructions were counted in some column.
     pub fn is_counted(&self) -> bool {
         self.cells
             .iter()
@@ -84,12 +82,10 @@ impl ComparedRow {
         self.is_counted() && self.is_without_time()
     }
 
-    /// Whether no column has a cost in nanoseconds.
     pub fn is_without_time(&self) -> bool {
         !(0..self.cells.len()).any(|column| self.cost_ns(column).is_some())
     }
 
-    /// The cost in a column in nanoseconds.
     pub fn cost_ns(&self, column: usize) -> Option<f64> {
         self.cells.get(column)?.as_ref()?.cost_ns()
     }

@@ -11,7 +11,6 @@ pub fn column(label: &str, records: Vec<Record>) -> Column {
     Column::new(label, &run(records))
 }
 
-/// A run compared with another.
 pub fn compared(old: Vec<Record>, new: Vec<Record>) -> Comparison {
     let columns = [column("old", old), column("new", new)];
     compare(&columns, &Options::default())

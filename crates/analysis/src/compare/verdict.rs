@@ -105,7 +105,6 @@ pub enum Mark {
 }
 
 impl RatioOf {
-    /// A ratio of times on a machine that is not known to have changed, without a reference call.
     pub fn time(as_measured: f64) -> RatioOf {
         RatioOf::Time {
             as_measured,
@@ -115,7 +114,7 @@ impl RatioOf {
 }
 
 impl Mark {
-    /// On a ratio of times from the same rounds; `None` without an interval.
+    /// Of times from the same rounds.
     pub fn on(ratio: Ranged, margin: f64) -> Option<Mark> {
         let (low, high) = ratio.low_high?;
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
@@ -147,7 +146,6 @@ impl Mark {
 }
 
 impl Verdict {
-    /// The ratio with its interval, if there is one.
     pub fn interval(&self) -> Option<&Ratio> {
         match self {
             Verdict::Ratio(ratio) => Some(ratio),
@@ -220,7 +218,6 @@ impl Verdict {
         }
     }
 
-    /// The mark, if there is an interval.
     pub fn mark(&self) -> Option<Mark> {
         self.interval().map(|ratio| ratio.mark)
     }

@@ -18,10 +18,8 @@ impl Noise {
     };
 }
 
-/// An operation, the sizes, and the true cost of each.
 pub type Strategy<'a> = (&'a str, &'a [u64], &'a dyn Fn(u64) -> f64);
 
-/// A run of these operations, one record for each size.
 pub fn run(strategies: &[Strategy], blocks: usize, noise: Noise) -> Run {
     let mut rng = ChaCha8Rng::seed_from_u64(noise.seed);
     let mut records = Vec::new();

@@ -41,7 +41,6 @@ pub struct RowCost {
 }
 
 impl RowCost {
-    /// The median with its interval within this run.
     pub fn value(&self) -> Ranged {
         Ranged {
             value: self.median.0,

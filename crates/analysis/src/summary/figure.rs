@@ -61,7 +61,6 @@ impl RowFigure {
         }
     }
 
-    /// The cost, if it is a time.
     pub fn cost(&self) -> Option<&RowCost> {
         match self {
             RowFigure::Time(cost) => Some(cost),
@@ -69,7 +68,6 @@ impl RowFigure {
         }
     }
 
-    /// The number of instructions, if these were counted.
     pub fn instructions(&self) -> Option<&Instructions> {
         match self {
             RowFigure::Instructions(instructions) => Some(instructions),

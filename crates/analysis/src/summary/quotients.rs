@@ -53,7 +53,6 @@ fn place(name: &str, environment: &str, params: &BTreeMap<String, u64>) -> Place
     (name.to_string(), environment.to_string(), params.clone())
 }
 
-/// The figures by key; the first of equal keys counts.
 fn figures<'a, K: Hash + Eq>(
     rows: impl Iterator<Item = &'a Row>,
     key: impl Fn(&Row) -> K,

@@ -11,7 +11,6 @@ use model::{Combination, Nanos, Run};
 use stats::{Interval, OverRuns, Ranged, Side};
 use std::mem::discriminant;
 
-/// The results of a run, or of all runs of a file together.
 pub fn summarize(run: &Run) -> Summary {
     let mut whole = together(
         run,
@@ -284,7 +283,7 @@ fn warnings(
     warnings
 }
 
-/// The derived rows of several runs, by key; a value that any run has is combined with those of the others.
+/// A value that any run has is combined with those of the others.
 pub fn derived_over(runs: impl Iterator<Item = Vec<DerivedRow>>) -> Vec<DerivedRow> {
     let mut rows: IndexMap<_, (DerivedRow, Vec<Ranged>)> = IndexMap::new();
     for row in runs.flatten() {
@@ -328,7 +327,6 @@ fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
     })
 }
 impl Summary {
-    /// The number of runs.
     pub fn runs(&self) -> usize {
         1 + self.repeats.len()
     }

@@ -60,7 +60,6 @@ impl Summary {
         has(|row| row.instructions().is_some()) && !has(|row| row.cost().is_some())
     }
 
-    /// The unit of an environment's figures.
     pub fn unit(&self, environment: &str) -> Unit {
         let mut rows = self.rows.iter().chain(&self.baselines);
         if rows.any(|row| row.case.environment == environment && row.instructions().is_some()) {
@@ -132,27 +131,23 @@ impl Row {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
-    /// The cost; `None` if it failed, or instructions were counted.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()
     }
 
-    /// The instructions; `None` if it failed, or time was measured.
     pub fn instructions(&self) -> Option<&Instructions> {
         self.figure.as_ref().ok()?.instructions()
     }
 
-    /// The reason why the row has no figure.
     pub fn failure(&self) -> Option<&Failure> {
         self.figure.as_ref().err()
     }
 
-    /// Whether a tracer of system calls was on.
     pub fn is_traced(&self) -> bool {
         self.warnings.contains(&Warning::Traced)
     }
 
-    /// Whether the cost depends on the file system's history, so that two runs need not agree.
+    /// Two runs need not agree.
     pub fn depends_on_history(&self) -> bool {
         self.warnings.contains(&Warning::DependsOnHistory)
     }

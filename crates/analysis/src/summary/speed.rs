@@ -133,7 +133,6 @@ fn in_user_mode(case: &Case) -> bool {
         .any(|operation| case.is_plain(operation))
 }
 
-/// The members in the same mode, by number.
 fn yardsticks(members: &[(&Case, &Measurement)], user: bool, without: &Case) -> Vec<usize> {
     (0..members.len())
         .filter(|i| in_user_mode(members[*i].0) == user && members[*i].0 != without)

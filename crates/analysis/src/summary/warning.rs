@@ -93,12 +93,11 @@ impl Disturbed {
 }
 
 impl RunWarning {
-    /// The warning about few undisturbed rounds.
     pub fn about_rounds(run: &Run, calm: &Calm) -> Option<RunWarning> {
         Disturbed::new(&run.host, calm).map(RunWarning::Disturbed)
     }
 
-    /// Warnings about a hypervisor that took CPU time, and about CPUs that other programs kept busy.
+    /// A hypervisor that took CPU time, and CPUs that other programs kept busy.
     pub fn about_host(host: &Host) -> impl Iterator<Item = RunWarning> {
         let stolen = host
             .steal_percent

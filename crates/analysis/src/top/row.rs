@@ -130,7 +130,6 @@ impl Deref for Row {
 }
 
 impl Row {
-    /// The process or program of the row.
     pub fn who(&self) -> Option<Who> {
         Some(Who {
             name: self.process.clone()?,

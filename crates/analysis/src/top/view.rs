@@ -43,7 +43,6 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// The heading of the column.
     pub fn name(self) -> &'static str {
         match self {
             Sort::Calls => "calls/s",
@@ -98,7 +97,6 @@ pub struct View {
 }
 
 impl View {
-    /// The first screen, without focus and filter.
     pub fn new(by: By, sort: Sort) -> View {
         View {
             by,
@@ -126,7 +124,6 @@ impl View {
         }
     }
 
-    /// The processes and calls that the entered rows select.
     pub fn focus(&self) -> Focus {
         let mut focus = Focus::default();
         for row in &self.entered {
@@ -149,7 +146,6 @@ impl View {
         }
     }
 
-    /// The rows that match the filter, sorted.
     pub fn shown(&self, mut rows: Vec<Row>) -> Vec<Row> {
         let wanted = self.filter.to_lowercase();
         rows.retain(|row| wanted.is_empty() || row.contains(&wanted));
@@ -195,7 +191,6 @@ impl View {
         true
     }
 
-    /// Goes into the selected row, if there is something further in.
     fn enter(&mut self, rows: &[Row]) {
         if self.rows_by() == By::Class {
             return;

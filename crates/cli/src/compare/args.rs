@@ -71,7 +71,6 @@ run-to-run scatter, learned from earlier runs or assumed (1.5%). Several runs pe
 differences, because their scatter is known. Rows with different kernel entries have no ratio.";
 
 impl CompareArgs {
-    /// Refuses options that apply only to result files.
     pub fn check_for_profiles(&self) -> Result<()> {
         for (flag, is_given) in [
             ("--study", self.study.is_some()),

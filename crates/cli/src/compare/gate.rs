@@ -38,7 +38,6 @@ pub fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl GateArgs {
-    /// The gate that the options ask for; `None` without any.
     pub fn gate(&self) -> Option<Gate> {
         let gate = Gate {
             limit: self.fail_over,
@@ -47,7 +46,6 @@ impl GateArgs {
         (gate.limit.is_some() || gate.entries.is_some()).then_some(gate)
     }
 
-    /// Judges the ratios within one run.
     pub fn judge(&self, run: &Run) -> Result<Exit> {
         let Some(gate) = self.gate() else {
             return Ok(Exit::Success);
@@ -57,9 +55,10 @@ impl GateArgs {
         self.conclude(&findings(&ratios))
     }
 
-    /// Prints the findings on standard error, and returns the exit status.
+    /// Prints on standard error.
     ///
     /// # Errors
+    ///
     /// Fails if a gate was asked for and no row could be judged.
     pub fn conclude(&self, findings: &[Finding]) -> Result<Exit> {
         finding_lines(findings).iter().for_each(note);

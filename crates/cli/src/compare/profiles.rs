@@ -19,7 +19,6 @@ pub fn are_meant(files: &[PathBuf]) -> bool {
         .is_some_and(|file| !is_input(file) && store::is_profile(file))
 }
 
-/// Compares profiles with the options of `syscost compare`.
 pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     let patterns = &args.only.patterns;
     let (columns, baseline) = sides::columns(args, read, ProfileColumn::group)?;

@@ -69,7 +69,7 @@ Exit status: 1 if an operation grew by more than --fail-over.";
 /// At most so many functions below an operation.
 const FUNCTIONS: usize = 3;
 
-/// Counts and explains both kernels, prints the table, and returns the status of `--fail-over`.
+/// Returns the status of `--fail-over`.
 pub fn run(args: &DiffArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<Exit> {
     let environments = [&args.old, &args.new].map(|kernel| environment(kernel));
     for name in &environments {

@@ -44,7 +44,7 @@ impl JsonDocument for EnvironmentList {
     const SCHEMA: &'static str = "syscost.environments/1";
 }
 
-/// Tries all environments, which takes seconds, and prints the list.
+/// Takes seconds.
 pub fn run(format: Format, out: &mut dyn Write) -> Result<()> {
     let list = EnvironmentList {
         environments: all()?,

@@ -131,7 +131,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 impl ReportArgs {
-    /// The output file: as given, else `report.html`, or the figure's name as SVG.
+    /// As given, else `report.html`, or the figure's name as SVG.
     pub fn destination(&self) -> PathBuf {
         let name = match self.format {
             Kind::Html => "report.html".to_string(),
@@ -143,7 +143,7 @@ impl ReportArgs {
         self.out.clone().unwrap_or_else(|| PathBuf::from(name))
     }
 
-    /// Refuses options that apply only to result files. `this` describes the file.
+    /// `this` describes the file.
     pub fn check_no_runs(&self, this: &str) -> Result<()> {
         if !self.labels.is_empty() || self.baseline.is_some() || !self.only.patterns.is_empty() {
             bail_usage!(
@@ -166,7 +166,6 @@ impl ReportArgs {
         Ok(())
     }
 
-    /// Writes the page or the figure whole or not at all, and prints where.
     pub fn deliver(
         &self,
         page: impl FnOnce() -> Page,

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use store::{StoreError, Stored, begins_as_explained, read_any};
 
-/// The explanation in a file; returns other contents as they are.
+/// Returns other contents as they are.
 pub fn explained_in(stored: Stored) -> Result<Explained, Stored> {
     match stored {
         Stored::Kernel(kernel) => Ok(Explained::Kernel(kernel)),
@@ -20,7 +20,6 @@ pub fn explained_in(stored: Stored) -> Result<Explained, Stored> {
     }
 }
 
-/// The explanations among the files, read, and the other files.
 pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreError> {
     let (mut explained, mut others) = (Vec::new(), Vec::new());
     for file in files {

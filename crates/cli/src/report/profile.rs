@@ -19,7 +19,6 @@ pub fn run(profile: Profile, args: &ReportArgs, out: &mut dyn Write) -> Result<E
     args.deliver(|| profile_page(&profile), || figure(&profile, args), out)
 }
 
-/// Writes the page about two profiles, before and after.
 pub fn run_two(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     check_two(args)?;
     let read =

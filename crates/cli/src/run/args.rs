@@ -205,7 +205,7 @@ Examples:
 
 Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp is unusable). The next run removes what a killed run left there.";
 
-/// Parses a number above 0 and below 10^7, a limit that durations can hold.
+/// Below 10^7, a limit that durations can hold.
 pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1e7 => Ok(value),

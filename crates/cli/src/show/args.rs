@@ -49,7 +49,6 @@ Examples:
   syscost show profile.json --view stacks --weight blocked > blocked.folded";
 
 impl ShowArgs {
-    /// Whether an option was given that applies only to profiles.
     pub fn is_of_profile(&self) -> bool {
         self.by.is_some() || self.weight.is_some() || self.no_arguments
     }
@@ -71,7 +70,7 @@ impl Only {
         }
     }
 
-    /// Fails if patterns were given and nothing matches them. `what` names the rows.
+    /// `what` names the rows.
     pub fn check(&self, is_found: bool, what: &str) -> Result<()> {
         if is_found || self.patterns.is_empty() {
             return Ok(());
@@ -123,7 +122,6 @@ impl View {
         (width, if has_plots { width } else { None })
     }
 
-    /// Refuses views of profiles, and contradictory options.
     pub fn check_for_run(&self) -> Result<()> {
         if self.view.is_some_and(|view| view.is_of_profiles()) {
             bail_usage!("this --view is for profiles of 'syscost trace': choose another one");

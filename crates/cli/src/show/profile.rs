@@ -16,7 +16,6 @@ use std::io::Write;
 use std::path::Path;
 use store::Stored;
 
-/// Refuses options that do not apply to profiles.
 pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
     let file = file.display();
     let view = args.view.view.unwrap_or(ViewKind::Table);
@@ -38,7 +37,6 @@ pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Several profiles as one table.
 pub fn together(args: &ShowArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
     let RunFormat::Ours(format) = args.view.format else {
         bail_usage!("--format go-benchmark is for one result file: name one");

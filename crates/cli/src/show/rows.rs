@@ -108,7 +108,6 @@ impl Source<'_> {
         Ok(keys)
     }
 
-    /// The rows of one file, or its name and why it has none.
     fn rows(
         &self,
         index: usize,

@@ -8,7 +8,7 @@ use sys::process;
 pub struct Arguments(HashMap<Who, Option<String>>);
 
 impl Arguments {
-    /// Adds arguments to rows of processes. Forgets processes that have no row any more.
+    /// Forgets processes that have no row any more.
     pub fn fill(&mut self, rows: &mut [Row]) {
         let mut before = std::mem::take(&mut self.0);
         for row in rows {

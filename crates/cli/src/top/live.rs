@@ -49,14 +49,13 @@ impl Live {
         self.view.by
     }
 
-    /// Waits for counts of another kind.
     pub fn restart(&mut self) -> Result<()> {
         self.shown = None;
         self.view.paused = false;
         self.draw()
     }
 
-    /// Shows the rates between two counts, unless paused. Returns whether to continue.
+    /// Returns whether to continue.
     pub fn update(&mut self, before: &Rc<Counts>, now: &Rc<Counts>) -> Result<bool> {
         if self.terminal.is_none() {
             // Taken late: until the first counts, errors still go to the ordinary screen.
@@ -69,7 +68,7 @@ impl Live {
         Ok(true)
     }
 
-    /// Handles all waiting key presses. Returns false to quit.
+    /// False to quit.
     pub fn keys(&mut self) -> Result<bool> {
         if self.terminal.is_none() {
             return Ok(true);
@@ -173,7 +172,6 @@ fn state(view: &View) -> String {
     shown.join("   ")
 }
 
-/// Applies a key to the filter. While the filter `is_typed`, every character is a part of it.
 fn typed(event: &KeyEvent, is_typed: bool) -> Option<Key> {
     let is_plain = event.modifiers.difference(KeyModifiers::SHIFT).is_empty();
     match event.code {

@@ -36,7 +36,7 @@ impl Plain {
         })
     }
 
-    /// Prints the rates between two counts. Returns false once the reader has closed the pipe.
+    /// False once the reader has closed the pipe.
     pub fn print(&mut self, before: &Counts, now: &Counts) -> Result<bool> {
         let (by, focus) = (self.view.rows_by(), self.view.focus());
         let mut rates = between(before, now, by, &focus);

@@ -58,7 +58,7 @@ impl Session {
         }
     }
 
-    /// The numbers of lost events and of torn reads since tracing began.
+    /// Since tracing began.
     pub fn trouble(&self) -> (u64, u64) {
         let now = self.now.as_ref();
         let (lost, torn) = now.map_or((0, 0), |now| (now.tracer.lost, now.torn));

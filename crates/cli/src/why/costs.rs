@@ -7,7 +7,7 @@ use model::Run;
 use std::path::Path;
 use store::Stored;
 
-/// Unit costs from `FILE` or `FILE@ENV`. `flag` is the option, for errors.
+/// `flag` is the option, for errors.
 pub fn read(flag: &str, name: &str) -> Result<Costs> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;

@@ -90,7 +90,6 @@ impl Asked {
         Ok(())
     }
 
-    /// Races the command of `profile`, and adds the additional cost of its calls in each environment.
     pub fn measure(&self, profile: &Profile) -> Result<Elsewhere> {
         let is_unchanged = self.race.start == Start::Unchanged;
         let before = if is_unchanged {

@@ -45,7 +45,7 @@ const LEAST: &[(&str, u64)] = &[("nofile", 1024), ("nproc", 128), ("sigpending",
 /// The same for limits that root is exempt from.
 const LEAST_USER: &[(&str, u64)] = &[("memlock", 1 << 20), ("msgqueue", 64 << 10)];
 
-/// A problem if parts of the file system that the tool or its operations need are missing, as in a bare chroot.
+/// Parts of the file system that the tool or its operations need, and that a bare chroot lacks.
 pub fn root(_: &Host, checks: &Checks) -> Option<Finding> {
     if checks.missing.is_empty() {
         return None;
@@ -55,7 +55,7 @@ pub fn root(_: &Host, checks: &Checks) -> Option<Finding> {
     Finding::problem(format!("no {}", checks.missing.join(", ")), advice)
 }
 
-/// Whether the kernel's clock source is fast and fine enough to time batches.
+/// Fast and fine enough to time batches, or not.
 pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
     let Some(name) = host.clock_source.as_deref() else {
         return Finding::notice("unknown", "Look at the cost of a clock reading instead.");
@@ -74,7 +74,7 @@ pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
     )
 }
 
-/// The measured cost and step of a clock reading, in nanoseconds. None if they were not measured.
+/// Cost and step in nanoseconds. None if they were not measured.
 pub fn clock_reading(host: &Host, _: &Checks) -> Option<Finding> {
     let (cost, step) = (host.clock_cost_ns?, host.clock_step_ns?);
     let cost_and_step = format!("costs {cost:.0} ns, steps by {step:.0} ns");
@@ -87,7 +87,7 @@ pub fn clock_reading(host: &Host, _: &Checks) -> Option<Finding> {
     Finding::good(cost_and_step)
 }
 
-/// The settings besides the kernel's release that change costs, so that two reports can be compared. None if no setting is known.
+/// Settings besides the kernel's release that change costs. None if no setting is known.
 pub fn kernel_state(host: &Host, _: &Checks) -> Option<Finding> {
     let state = [
         named("preemption", &host.preemption),
@@ -107,7 +107,7 @@ fn named(name: &str, value: &Option<String>) -> Option<String> {
     Some(format!("{name} {}", value.as_ref()?))
 }
 
-/// Whether a hypervisor handles faults, timers and I/O, which makes them cost more.
+/// It handles faults, timers and I/O, which makes them cost more.
 pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     match host.hypervisor.as_deref() {
         None => Finding::notice(
@@ -123,7 +123,7 @@ pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// Whether a container's filter and limits, or a sandbox's own kernel, apply to the measured calls.
+/// Its filter and limits, or a sandbox's own kernel, apply to the measured calls.
 pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
     match host.container.as_deref() {
         None => Finding::good("none detected"),
@@ -138,7 +138,7 @@ pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// The mitigations of the CPU's vulnerabilities. Never a problem: they are part of the cost of system calls on this machine.
+/// Never a problem: they are part of the cost of system calls on this machine.
 pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
     fn part(list: &[(&str, &str)], word: &str) -> Option<String> {
         if list.is_empty() {
@@ -170,7 +170,7 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
     )
 }
 
-/// Whether operations on files measure a disk's file system or something else. None if the kind is unknown.
+/// A disk's or something else. None if the kind is unknown.
 pub fn file_system(host: &Host, _: &Checks) -> Option<Finding> {
     let kind = host.file_system.as_deref()?;
     match FILE_SYSTEMS.iter().find(|(name, _)| *name == kind) {
@@ -184,7 +184,7 @@ pub fn file_system(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// The resource limits that are too low for some operations, with their soft values.
+/// Those too low for some operations, with their soft values.
 pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
     let for_user = if host.user.as_deref() == Some("root") {
         &[][..]
@@ -223,7 +223,7 @@ fn too_small(host: &Host, limit: &(&str, u64)) -> Option<String> {
     }
 }
 
-/// The observation of a fact that could not be read, which is normal in a virtual machine.
+/// Normal in a virtual machine.
 pub fn unknown(host: &Host) -> &'static str {
     if is_virtual(host) {
         "unknown in this VM"

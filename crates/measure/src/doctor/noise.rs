@@ -11,7 +11,7 @@ const LOAD: (f64, f64) = (0.25, 0.75);
 /// Percentages of CPU time: the thresholds for a notice, and for a problem.
 const STEAL: (f64, f64) = (0.5, 5.0);
 
-/// The load average over the last minute, per CPU that is online.
+/// The average over the last minute, per CPU that is online.
 pub fn load(host: &Host, _: &Checks) -> Option<Finding> {
     let (Some(load), Some(cpus)) = (host.load_1min, host.cpus) else {
         return Finding::notice("unknown", "Make sure that nothing else is running.");
@@ -25,7 +25,7 @@ pub fn load(host: &Host, _: &Checks) -> Option<Finding> {
     )
 }
 
-/// The share of CPU time that the hypervisor gave to other guests: during the run if there was one, else since boot. None on hardware.
+/// The share of CPU time that went to other guests: during the run if there was one, else since boot. None on hardware.
 pub fn steal(host: &Host, checks: &Checks) -> Option<Finding> {
     let share = host
         .steal_percent
@@ -63,7 +63,7 @@ fn graded(value: f64, limits: (f64, f64), observation: String, advice: &str) -> 
     }
 }
 
-/// How often the CPU slowed down because of heat. None in a virtual machine, which does not see the heat of its host.
+/// None in a virtual machine, which does not see the heat of its host.
 pub fn heat(_: &Host, checks: &Checks) -> Option<Finding> {
     match checks.heat_throttles? {
         0 => Finding::good("no core was slowed down since the machine started"),
@@ -74,7 +74,7 @@ pub fn heat(_: &Host, checks: &Checks) -> Option<Finding> {
     }
 }
 
-/// The control group's CPU quota. When it is used up, the whole group is stopped for the rest of the period.
+/// When the quota is used up, the whole control group is stopped for the rest of the period.
 pub fn quota(host: &Host, checks: &Checks) -> Option<Finding> {
     let Some(quota) = checks.cpu_quota else {
         return Finding::good("none");
@@ -93,7 +93,7 @@ pub fn quota(host: &Host, checks: &Checks) -> Option<Finding> {
     )
 }
 
-/// How many CPUs the process may use: the worker and the driver need one each.
+/// The worker and the driver need one each.
 pub fn processors(host: &Host, _: &Checks) -> Option<Finding> {
     match (host.cpus_allowed.or(host.cpus), host.cpus) {
         (None, _) => Finding::notice(
@@ -118,7 +118,7 @@ pub fn processors(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// Whether the measured CPU shares its core with another hardware thread; a virtual machine may do so without knowing.
+/// A virtual machine may share its core without knowing.
 pub fn smt(host: &Host, _: &Checks) -> Option<Finding> {
     match host.smt {
         Some(true) => {
@@ -134,7 +134,7 @@ pub fn smt(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// The CPU's frequency in MHz. If nothing is known about it, this one finding stands for governor and turbo too.
+/// If nothing is known about the frequency, this one finding stands for governor and turbo too.
 pub fn frequency(host: &Host, checks: &Checks) -> Option<Finding> {
     match host.frequency_mhz {
         Some(mhz) => Finding::good(format!("{mhz:.0} MHz just now")),
@@ -161,12 +161,11 @@ fn knows_control(host: &Host) -> bool {
     host.governor.is_some() || host.turbo.is_some()
 }
 
-/// Whether `frequency` already said that nothing is known, so that governor and turbo need not repeat it.
 fn said_unknown(host: &Host) -> bool {
     host.frequency_mhz.is_none() && !knows_control(host)
 }
 
-/// Whether the frequency follows the load. None if `frequency` stands for it.
+/// None if `frequency` stands for it.
 pub fn governor(host: &Host, _: &Checks) -> Option<Finding> {
     match host.governor.as_deref() {
         _ if said_unknown(host) => None,
@@ -182,7 +181,7 @@ pub fn governor(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// Whether the frequency rises with free power and falls with heat. None if `frequency` stands for it.
+/// None if `frequency` stands for it.
 pub fn turbo(host: &Host, _: &Checks) -> Option<Finding> {
     match host.turbo {
         _ if said_unknown(host) => None,
@@ -198,7 +197,7 @@ pub fn turbo(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// Whether the scheduler shares the CPU by session, which `nice` cannot change. None if the kernel has no autogroups.
+/// Scheduling by session, which `nice` cannot change. None if the kernel has no autogroups.
 pub fn autogroup(host: &Host, _: &Checks) -> Option<Finding> {
     match host.autogroup {
         Some(true) => {

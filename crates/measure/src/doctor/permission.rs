@@ -5,7 +5,7 @@ use model::Host;
 use model::prose::counted;
 use sys::checks::Checks;
 
-/// Whether a child can be traced, without which no system calls are counted.
+/// Without it, no system calls are counted.
 pub fn ptrace(host: &Host, checks: &Checks) -> Option<Finding> {
     match &checks.ptrace_allowed {
         Ok(()) => Finding::good("tracing a child works"),
@@ -29,7 +29,7 @@ fn ptrace_advice(host: &Host, checks: &Checks) -> &'static str {
     }
 }
 
-/// Which events can be counted. The refusal shown is that of a hardware event: software events are nearly always permitted.
+/// The refusal shown is that of a hardware event: software events are nearly always permitted.
 pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
     let countable: Vec<&str> = checks
         .counters
@@ -62,7 +62,7 @@ pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
     Finding::notice(refusal, rest)
 }
 
-/// The C compiler's version, or a notice that snippets in C need one.
+/// Only snippets in C need one.
 pub fn compiler(_: &Host, checks: &Checks) -> Option<Finding> {
     match &checks.cc {
         Some(version) => Finding::good(version),

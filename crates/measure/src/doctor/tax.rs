@@ -69,7 +69,7 @@ const ADVICE: &[(&str, State, &str)] = &[
     ),
 ];
 
-/// The finding for one tax. A kind that `ADVICE` does not know is a notice, so that a newer check is not lost.
+/// A kind that `ADVICE` does not know is a notice, so that a newer check is not lost.
 pub fn finding(tax: &Tax) -> Finding {
     let (state, advice) = ADVICE.iter().find(|(kind, _, _)| *kind == tax.kind).map_or(
         (State::Notice, "It may slow down every system call."),
@@ -83,7 +83,7 @@ pub fn finding(tax: &Tax) -> Finding {
     }
 }
 
-/// A finding if no tax was seen: good only if this user could have seen all of them.
+/// Good only if this user could have seen all of them.
 pub fn none(host: &Host, checks: &Checks) -> Option<Finding> {
     // Root in a container sees only that container's processes.
     let root = host.user.as_deref() == Some("root") && host.container.is_none();

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     pub n: u64,
-    /// Batches per slot, not counting the cold one.
+    /// Not counting the cold one.
     pub k: u32,
     /// Whether a first batch is discarded, because caches are cold after the other cases' slots.
     pub cold: bool,
@@ -17,10 +17,11 @@ pub struct Shape {
 const COLD_CALLS: u64 = 8;
 const COLD_BATCHES: u32 = 16;
 
-/// The batch size and the number of batches for a worker. Two passes: the second starts from the result of the first, with warm
-/// caches. `limit` is the most iterations that one batch may have.
+/// Two passes: the second starts from the result of the first, with warm caches. `limit` is the most iterations that one batch may
+/// have.
 ///
 /// # Errors
+///
 /// The worker's own failure in a trial batch.
 pub fn calibrate(
     worker: &mut dyn Worker,
@@ -71,7 +72,7 @@ fn batch_target(worker: &dyn Worker) -> Duration {
     Duration::from_nanos((500.0 * cost).max(1000.0 * step).clamp(10_000.0, 200_000.0) as u64)
 }
 
-/// Raises n from `start` until a batch takes about `target`; returns n and the batch's nanoseconds.
+/// Returns n and the batch's nanoseconds.
 fn grow(
     worker: &mut dyn Worker,
     start: u64,
@@ -96,7 +97,7 @@ fn grow(
     }
 }
 
-/// The shorter of two batches in nanoseconds, as the first is cold.
+/// The first is cold. Nanoseconds.
 fn fastest(worker: &mut dyn Worker, n: u64) -> Result<f64, Failure> {
     let reply = worker.request(n, 2)?;
     Ok(reply

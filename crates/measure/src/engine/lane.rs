@@ -21,7 +21,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// A lane without a worker; whether its batches may switch processes is known from the plan.
+    /// Whether its batches may switch processes is known from the plan.
     pub fn new(planned: Planned) -> Lane {
         let Traits {
             switches, history, ..
@@ -43,7 +43,6 @@ impl Lane {
         }
     }
 
-    /// Whether the case has not failed yet.
     pub fn active(&self) -> bool {
         self.failure.is_none()
     }
@@ -55,7 +54,7 @@ impl Lane {
         self.active() && (of_launch == 0 || !self.precise || takes_all)
     }
 
-    /// The samples so far, in nanoseconds per batch.
+    /// In nanoseconds per batch.
     pub fn measurement(&self) -> &Measurement {
         &self.measurement
     }
@@ -65,7 +64,7 @@ impl Lane {
         self.precise || self.failure.is_some()
     }
 
-    /// Replaces the worker with a fresh one, whose environment block is `padding` bytes longer. A failure ends the lane.
+    /// The new worker's environment block is `padding` bytes longer. A failure ends the lane.
     pub fn launch(&mut self, launcher: &mut dyn Launcher, padding: usize) {
         // The old worker ends first: two at once would be more than descriptors and memory were planned for.
         self.worker = None;
@@ -86,12 +85,11 @@ impl Lane {
         self.worker.is_some() && self.launched.1 > most
     }
 
-    /// Ends the worker, and keeps the samples.
     pub fn rest(&mut self) {
         self.worker = None;
     }
 
-    /// Chooses the batch size, once per run: blocks of different launches must have batches of one size. A failure ends the lane.
+    /// Once per run: blocks of different launches must have batches of one size. A failure ends the lane.
     pub fn calibrate(&mut self, slots: Slots) {
         let (None, Some(worker)) = (self.shape, &mut self.worker) else {
             return;
@@ -105,8 +103,7 @@ impl Lane {
         }
     }
 
-    /// Begins the block `index`. Blocks of one index are measured together in all lanes, so those in which this lane
-    /// rested exist and are empty.
+    /// Blocks of one index are measured together in all lanes, so those in which this lane rested exist and are empty.
     pub fn begin_block(&mut self, launch: u32, index: usize) {
         // Blocks before it, in which this lane rested, get the launch of this one and no slots, so they count nowhere.
         self.measurement.blocks.resize(
@@ -118,7 +115,7 @@ impl Lane {
         );
     }
 
-    /// Measures one slot and adds its batches to the current block. A failure ends the lane.
+    /// A failure ends the lane.
     pub fn slot(&mut self) {
         let (Some(shape), Some(worker)) = (self.shape, &mut self.worker) else {
             return;
@@ -170,13 +167,13 @@ impl Lane {
         }
     }
 
-    /// Decides whether the lane is precise: half the interval's width is at most `precision_percent` of the median.
+    /// Precise: half the interval's width is at most `precision_percent` of the median.
     pub fn look(&mut self, calm: &Calm, precision_percent: f64) {
         let half_width = self.estimate(calm).and_then(|e| e.half_width_percent());
         self.precise = half_width.is_some_and(|percent| percent <= precision_percent);
     }
 
-    /// Whether the undisturbed rounds have too few blocks for an interval.
+    /// Too few for an interval.
     pub fn wants_blocks(&self, calm: &Calm) -> bool {
         self.failure.is_none() && self.estimate(calm).is_none_or(|e| e.interval.is_none())
     }
@@ -196,7 +193,7 @@ impl Lane {
         }
     }
 
-    /// The lane's result so far: its failure if there is one, else a copy of its samples.
+    /// Its failure if there is one, else a copy of its samples.
     pub fn measured(&self) -> Measured {
         let outcome = match &self.failure {
             Some(failure) => Outcome::Failed(failure.clone()),
@@ -220,7 +217,6 @@ const ON_ONE_CPU: f64 = 0.8;
 /// The same if they may use several, which are idle while one hands over to another.
 const ON_SEVERAL: f64 = 0.4;
 
-/// Whether a batch waited for a CPU that another process had.
 fn waited(cpu_ns: u64, wall_ns: u64, pinned: bool) -> bool {
     (cpu_ns as f64) < if pinned { ON_ONE_CPU } else { ON_SEVERAL } * wall_ns as f64
 }

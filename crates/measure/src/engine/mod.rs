@@ -12,7 +12,7 @@ use model::{Case, Facts, Failure, Outcome, Reply};
 use std::time::Duration;
 
 pub trait Launcher {
-    /// Starts a worker for `case`, with `padding` bytes added to its environment block, and waits until it is ready.
+    /// `padding` bytes are added to its environment block. Waits until it is ready.
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure>;
 }
 
@@ -23,7 +23,7 @@ pub trait Worker {
     /// The probe's own failure, its end, or its timeout.
     fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure>;
 
-    /// The worker's facts about itself, e.g. what a clock reading costs.
+    /// E.g. what a clock reading costs.
     fn facts(&self) -> &Facts;
 
     /// Whether all threads of the worker share one CPU.
@@ -33,7 +33,7 @@ pub trait Worker {
 }
 
 pub trait Clock {
-    /// The time since some fixed moment.
+    /// Since some fixed moment.
     fn now(&self) -> Duration;
 }
 
@@ -42,7 +42,6 @@ pub trait Observer {
     fn progress(&mut self, share: f64, doing: &str);
     /// Called after each look with all results so far.
     fn results(&mut self, measured: &[Measured]);
-    /// Whether the user asked for the run to end.
     fn interrupted(&self) -> bool;
 }
 

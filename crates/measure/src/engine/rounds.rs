@@ -13,8 +13,8 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
 
-/// Measures all cases together and returns one result per case, in their order. A case that fails is a result too, and the others
-/// go on. It ends when the budget is used up, when every interval is narrow enough, or when the observer is interrupted.
+/// One result per case, in their order; a failure is one too. Ends when the budget is used up, when every interval is narrow enough, or
+/// when the observer is interrupted.
 pub fn measure(
     cases: &[Planned],
     launcher: &mut dyn Launcher,
@@ -47,7 +47,6 @@ struct Rounds<'a> {
     observer: &'a mut dyn Observer,
     random: ChaCha8Rng,
     launches: u32,
-    /// How long the last launch took.
     launching: Duration,
     blocks: usize,
     began: Duration,
@@ -284,7 +283,6 @@ mod tests {
         measured.outcome.measurement().unwrap()
     }
 
-    /// The results of a scripted run, and how many looks it took.
     fn measured(
         cases: &[Planned],
         milliseconds: u64,

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 pub(super) const INIT: u32 = 0;
-/// A boot may take so many times as long as a request.
 pub(super) const BOOT: u32 = 6;
 const KEPT: usize = 100;
 const SHOWN: usize = 3;
@@ -105,7 +104,6 @@ impl Console {
         Failure::timeout(text)
     }
 
-    /// The failure of the emulator as that of the guest, which will not answer any more.
     fn explained(&mut self, failure: Failure) -> Failure {
         if failure.kind == FailureKind::Interrupted {
             return failure;

@@ -54,8 +54,7 @@ pub struct Images {
     root: PathBuf,
 }
 
-/// The fetched image that `wanted` means: a release, the beginning of one (`6.1`: the newest), or
-/// that and how it ends (`6.1-amd64`).
+/// A release, the beginning of one (`6.1`: the newest), or that and how it ends (`6.1-amd64`).
 pub fn find(wanted: &str, architecture: &str) -> Result<Image> {
     Images::open()?.find(wanted, architecture)
 }
@@ -163,8 +162,7 @@ impl Images {
         )
     }
 
-    /// Keeps the kernel at `file`, unless its release is here and complete. `facts` may lack length
-    /// and digest.
+    /// Unless its release is here and complete. `facts` may lack length and digest.
     pub fn keep(&self, file: &Path, facts: Facts) -> Result<Image> {
         ensure!(
             !facts.release.is_empty()
@@ -222,8 +220,7 @@ impl Images {
         Ok(true)
     }
 
-    /// A directory to fill, and the lock that marks it as in use. Those of killed programs are
-    /// removed.
+    /// The lock marks it as in use. Directories of killed programs are removed.
     pub fn begin(&self) -> Result<(TempDir, Option<lock::Locked>)> {
         private::sweep(&self.root, UNFINISHED);
         private::begin(&self.root, UNFINISHED)

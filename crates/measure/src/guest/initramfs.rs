@@ -64,7 +64,7 @@ impl<W: Write> Initramfs<W> {
         Ok(new)
     }
 
-    /// The directory of the path must be there already.
+    /// The path's directory must be there already.
     pub fn directory(&mut self, path: impl AsRef<OsStr>, facts: Facts) -> Result<()> {
         self.add(path, DIRECTORY | facts.mode, facts, (0, 0), &[])
     }

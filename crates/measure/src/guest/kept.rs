@@ -43,7 +43,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The state of the machine `is` that `command` boots from `files`; if it is not in the cache, the machine boots now.
+    /// If the cache has none, the machine boots now.
     pub fn get(
         workers: &Workers,
         mut command: Vec<OsString>,
@@ -100,7 +100,7 @@ impl State {
         }
     }
 
-    /// The command of a machine that goes on from the state once [`load`] was called.
+    /// Once [`load`] was called.
     pub fn asked(&self, question: &Path) -> Result<(Vec<OsString>, Loading)> {
         let open = |name| {
             let path = self.directory.join(name);
@@ -141,7 +141,6 @@ pub(super) fn load(workers: &Workers, monitor: &mut Monitor, uri: &str) -> Resul
     Ok(())
 }
 
-/// Out of the migration.
 fn leave_memory(monitor: &mut Monitor) -> Result<(), Failure> {
     let capability = json!({"capability": "x-ignore-shared", "state": true});
     let arguments = json!({"capabilities": [capability]});
@@ -162,7 +161,6 @@ fn memory_from(path: &OsStr, mib: u32, is_shared: &str) -> [OsString; 4] {
     ["-object".into(), object, "-machine".into(), machine]
 }
 
-/// A comma ends an option, two stand for one.
 fn escaped(value: &[u8]) -> Vec<u8> {
     value
         .iter()

@@ -52,7 +52,6 @@ pub struct Machine {
     options: Options,
     files: Files,
     state: Option<State>,
-    /// Why each guest boots, where a state was expected.
     pub note: Option<String>,
 }
 
@@ -123,7 +122,7 @@ impl Machine {
         Ok(lines.iter().filter_map(|line| function(line)).collect())
     }
 
-    /// Starts a guest that counts these cases before it takes any input; [`Guest::planned`] returns them.
+    /// It counts before it takes any input; [`Guest::planned`] returns the counts.
     pub fn ask(&self, workers: &Workers, plan: &[ToCount]) -> Result<Guest, Failure> {
         let secret = format!("{:016x}.", rand::random::<u64>());
         let lines: String = plan.iter().map(|case| case.line() + "\n").collect();
@@ -237,7 +236,7 @@ pub struct Guest {
 /// Lines of a file such as /proc/kallsyms take long over a console.
 const FILE: u32 = 12;
 const QUESTION: &str = "question";
-/// Programs that operations start; each may be missing.
+/// Each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
 /// Page numbers that fit a line of the console.
 const MOST_PAGES: usize = 250;
@@ -245,7 +244,7 @@ const MOST_PAGES: usize = 250;
 const CHANNELS: u32 = 4096;
 
 impl Guest {
-    /// Of the environment `name`, e.g. `linux-6.1`, once it has settled.
+    /// Once it has settled.
     pub fn boot(workers: &Workers, name: &str, options: &Options) -> Result<Guest, Failure> {
         Machine::new(workers, name, options)?.ask(workers, &[])
     }
@@ -254,7 +253,7 @@ impl Guest {
         &self.release
     }
 
-    /// What it was started with; `{run}` stands for the directory of its files.
+    /// `{run}` stands for the directory of its files.
     pub fn command(&self) -> Vec<String> {
         self.command.clone()
     }
@@ -287,7 +286,7 @@ impl Guest {
         )
     }
 
-    /// What was counted of a case of the plan. Each can be had once.
+    /// Each can be had once.
     pub fn planned(&self, place: usize) -> Result<(Counted, Facts), Failure> {
         let number = place as u32 + 1;
         let is_last = number == self.channels.get();

@@ -59,7 +59,7 @@ impl Monitor {
         )))
     }
 
-    /// Executes a command of the monitor for people, and returns what it prints, errors included.
+    /// Returns what the monitor for people prints, errors included.
     pub fn human(&mut self, line: &str) -> Result<String, Failure> {
         let printed = self.execute("human-monitor-command", json!({"command-line": line}))?;
         Ok(printed.as_str().unwrap_or_default().trim().to_string())
@@ -86,7 +86,7 @@ impl Monitor {
     }
 }
 
-/// The result or the error of a command; `None` for an event.
+/// `None` for an event.
 fn answer(mut message: Value) -> Option<Result<Value, String>> {
     if let Some(error) = message.get("error") {
         return Some(Err(error["desc"]

@@ -10,11 +10,10 @@ use std::time::SystemTime;
 
 /// Its name begins so; the digest of the kernel follows.
 pub const BEGINNING: &str = "machine-";
-/// The file of the machine's memory.
 pub const MEMORY: &str = "memory";
 const MOST_BYTES: u64 = 4 << 30;
 
-/// Removes those that were not used for longest if all together are too large.
+/// Those not used for longest, if all together are too large.
 pub fn forget_oldest(newest: &Path) -> io::Result<()> {
     forget_above(newest, MOST_BYTES)
 }
@@ -34,7 +33,6 @@ fn forget_above(newest: &Path, most_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the states of machines with the kernel of this digest.
 pub fn forget(kernel: &str) -> io::Result<()> {
     let beginning = format!("{BEGINNING}{kernel}");
     let Some(root) = cache_directory() else {

@@ -23,7 +23,7 @@ impl Traced {
         })
     }
 
-    /// The entries of one batch of n iterations, with those that a request makes beside it.
+    /// With those that a request makes beside it.
     pub fn request(&self, n: u64) -> Result<Counts, Failure> {
         Ok(named(&self.calls(n)?, self.own_architecture))
     }

@@ -17,12 +17,12 @@ pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
 #[derive(Clone, Copy, Default)]
 pub struct Choices<'a> {
     pub settings: &'a [Setting],
-    /// Environments; empty for the native one, or for those of the study.
+    /// Empty for the native one, or for those of the study.
     pub environments: &'a [String],
     pub scope: EnvironmentScope,
 }
 
-/// The cases that environments apply to; the others are measured once.
+/// The others are measured once.
 #[derive(Clone, Copy, Default)]
 pub enum EnvironmentScope {
     #[default]
@@ -46,7 +46,7 @@ impl EnvironmentScope {
 /// Each case has its own process, all at the same time: more are taken for a mistake.
 const MOST_CASES: u64 = 10_000;
 
-/// Checks the number of cases, subject by subject, before any is created.
+/// Before any is created.
 pub(super) fn check_count(counts: impl Iterator<Item = u128>) -> Result<()> {
     let cases = counts.fold(0, u128::saturating_add);
     if cases <= u128::from(MOST_CASES) {
@@ -60,7 +60,7 @@ pub(super) fn check_count(counts: impl Iterator<Item = u128>) -> Result<()> {
     bail!("these are {number} cases, more than {MOST_CASES}: give fewer values");
 }
 
-/// How many cases a subject makes. In 128 bits, since a few long lists of values multiply beyond what memory could hold.
+/// In 128 bits, since a few long lists of values multiply beyond what memory could hold.
 pub(super) fn case_count(subject: &Subject, choices: &Choices) -> u128 {
     let language = match subject {
         Subject::Snippet(case) => case.language.as_deref(),
@@ -412,7 +412,6 @@ mod tests {
         assert!(select(&all, &subjects, &choices(&["depth=1".parse().unwrap()])).is_err());
     }
 
-    /// An operation with so many `parameters`, and 200 values of each: more combinations than memory holds.
     fn wide(parameters: usize) -> (Operation, Vec<Setting>) {
         let names: Vec<String> = (0..parameters).map(|i| format!("p{i}")).collect();
         let operation = operation(

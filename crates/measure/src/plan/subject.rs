@@ -14,7 +14,7 @@ pub enum Subject<'a> {
     Snippet(Case),
 }
 
-/// `LANG:CODE`, as in `--setup perl:'my $x = 1'`.
+/// As in `--setup perl:'my $x = 1'`.
 #[derive(Clone)]
 pub struct Code {
     pub language: String,
@@ -24,7 +24,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Refuses code from a file that someone else can change, unless `trust_files` is set.
+    /// Code from a file that someone else can change is refused, unless `trust_files` is set.
     pub fn may_run(&self, trust_files: bool) -> Result<()> {
         may_run(self.untrusted.as_ref(), trust_files)
     }
@@ -62,9 +62,10 @@ pub struct Surroundings<'a> {
     pub trust_files: bool,
 }
 
-/// The subjects in the order of `words`; all operations if there are none.
+/// In the order of `words`; all operations if there are none.
 ///
 /// # Errors
+///
 /// A pattern that matches no operation, a snippet that cannot be read or must not run, or two rows of one name.
 pub fn subjects<'a>(
     catalogue: &'a [Operation],
@@ -143,7 +144,7 @@ fn name_and_code(word: &str) -> Result<(Option<&str>, &str)> {
     Ok((Some(name), &word[name.len() + 1..]))
 }
 
-/// Refuses a name that another row has: rows, ratios and comparisons go by it.
+/// Rows, ratios and comparisons go by name.
 fn check_names(chosen: &[Subject]) -> Result<()> {
     let labels: Vec<(&str, bool)> = chosen
         .iter()

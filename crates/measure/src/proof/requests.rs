@@ -243,7 +243,6 @@ mod tests {
         }
     }
 
-    /// Entries per iteration of a process that makes `calls` of the iteration's number.
     fn counted(limit: Option<u64>, calls: impl Fn(u64) -> u64) -> String {
         let mut made = 0;
         per_iteration(&planned(limit), Duration::ZERO, |n| {
@@ -261,7 +260,6 @@ mod tests {
         assert_eq!(counted(None, |_| 0), Entries::default().to_string());
     }
 
-    /// Entries of a process that makes a call every so many iterations, and over how many it was counted.
     fn over(iterations: u64, limit: Option<u64>, period: u64) -> (String, u64) {
         let mut made = 0;
         let length = Length {

@@ -3,11 +3,10 @@
 use model::Entries;
 use std::collections::BTreeSet;
 
-/// Two values make a line, and a third confirms it.
 const FEWEST: usize = 3;
 const EXACT: f64 = 1e-9;
 
-/// The entries at `value` of the parameter. `None` unless, for each call, all counts at smaller values are on one line.
+/// `None` unless, for each call, all counts at smaller values are on one line.
 pub fn on_line(counted: &[(u64, &Entries)], value: u64) -> Option<Entries> {
     let (first, last) = (counted.first()?, counted.last()?);
     if counted.len() < FEWEST || first.0 == last.0 {
@@ -34,7 +33,7 @@ pub fn on_line(counted: &[(u64, &Entries)], value: u64) -> Option<Entries> {
     )
 }
 
-/// The count of one call at `value`, on the line through two counted values.
+/// On the line through two counted values.
 fn count_on_line(first: &(u64, &Entries), last: &(u64, &Entries), name: &str, value: u64) -> f64 {
     let slope = (last.1.get(name) - first.1.get(name)) / (last.0 as f64 - first.0 as f64);
     first.1.get(name) + slope * (value as f64 - first.0 as f64)

@@ -18,14 +18,15 @@ const MANY: u64 = 2500;
 const TRIES: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether a case is a compiled snippet: a runtime would execute instructions of its own.
+/// A runtime would execute instructions of its own.
 pub fn can_be_stepped(case: &Case) -> bool {
     case.language.is_some() && !has_runtime(case)
 }
 
-/// The difference of two requests, each to processes of their own, which are stepped to their end.
+/// Each process is stepped to its end.
 ///
 /// # Errors
+///
 /// The environment starts another program, ptrace is refused, or no try came to its end.
 pub fn instructions(workers: &Workers, planned: &Planned) -> Result<f64> {
     let case = planned.case.alone();
@@ -37,7 +38,6 @@ pub fn instructions(workers: &Workers, planned: &Planned) -> Result<f64> {
     Ok((many as f64 - few as f64) / (MANY - FEW) as f64)
 }
 
-/// The fewest steps of the tries that ended well.
 fn least_steps(workers: &Workers, case: &Case, n: u64) -> Result<u64> {
     let mut least = Err(anyhow!("no try"));
     for _ in 0..TRIES {

@@ -29,7 +29,7 @@ pub struct Snippet {
 }
 
 impl Built {
-    /// The command that starts the probe, or the snippet's program by its language's `run` words.
+    /// A snippet's program is started by its language's `run` words.
     pub fn command(&self) -> Command {
         match self {
             Built::Probe(path) => Command::new(path),
@@ -42,7 +42,7 @@ impl Built {
         }
     }
 
-    /// For a snippet, the function that maps its error messages to the user's lines.
+    /// `None` for a probe.
     pub fn wording(self) -> Option<ErrorWording> {
         let Built::Snippet(snippet) = self else {
             return None;
@@ -52,7 +52,7 @@ impl Built {
         }))
     }
 
-    /// The cost and step of a clock reading in nanoseconds, as the snippet's language declares them. Empty for a probe, which measures its own.
+    /// In nanoseconds, as the snippet's language declares them. Empty for a probe, which measures its own.
     pub fn clock(&self) -> Vec<(&'static str, f64)> {
         let Built::Snippet(snippet) = self else {
             return Vec::new();
@@ -93,7 +93,7 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// No builds yet; the cache is opened, or made in the run's directory `run`.
+    /// The cache is opened, or made in the run's directory `run`.
     pub fn new(run: &Path) -> Builds {
         Builds {
             cache: Cache::open(run),
@@ -103,10 +103,11 @@ impl Builds {
         }
     }
 
-    /// The built program of a case.
+    /// Each build is tried once per run.
     ///
     /// # Errors
-    /// The compiler's message, or the advice to install one. It is remembered, so that each build is tried once per run.
+    ///
+    /// The compiler's message, or the advice to install one.
     pub fn get(&mut self, case: &Case) -> Result<Built, Failure> {
         match &case.language {
             None => self.probe(&case.environment).map(Built::Probe),
@@ -114,14 +115,13 @@ impl Builds {
         }
     }
 
-    /// Whether the environment's probe must be built first, which takes seconds.
+    /// Building takes seconds.
     pub fn lacks(&self, environment: &str) -> bool {
         Environment::find(environment).is_ok_and(|environment| environment.is_unbuilt(&self.cache))
     }
 
-    /// The path of the environment's probe.
-    ///
     /// # Errors
+    ///
     /// As `get`.
     pub fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
         self.probes
@@ -155,8 +155,7 @@ fn unsupported(error: &anyhow::Error) -> Failure {
     Failure::unsupported(format!("{error:#}"))
 }
 
-/// The language, its program, and a compiler's version. An interpreter's version does not matter: its
-/// snippets are built by writing their text.
+/// An interpreter's version does not matter: its snippets are built by writing their text.
 fn find_tool(language: &str) -> anyhow::Result<Tool> {
     let language = Language::find(language)?;
     let program = language.program()?;
@@ -169,7 +168,7 @@ fn find_tool(language: &str) -> anyhow::Result<Tool> {
     Ok((language, program, version.unwrap_or_default()))
 }
 
-/// Tries the language's forms in turn. The error is that of the last form, which has the user's own text without an expression around it.
+/// The error is that of the last form, which has the user's own text without an expression around it.
 fn build_snippet(cache: &Cache, tool: &Tool, case: &Case) -> Result<Rc<Snippet>, Failure> {
     let (language, program, version) = tool;
 

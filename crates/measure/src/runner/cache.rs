@@ -17,12 +17,12 @@ use sys::private;
 
 pub use manifest::digest;
 
-/// The directory for facts that earlier runs leave for later ones; `None` if no place for it is safe.
+/// Facts that earlier runs leave for later ones; `None` if no place for it is safe.
 pub fn state_directory() -> Option<PathBuf> {
     place::find(place::STATE)
 }
 
-/// The directory for files that can be made again; `None` if no place for it is safe.
+/// Files that can be made again; `None` if no place for it is safe.
 pub fn cache_directory() -> Option<PathBuf> {
     place::find(place::CACHE)
 }
@@ -36,8 +36,8 @@ pub struct Cache {
 const UNFINISHED: &str = ".building-";
 
 impl Cache {
-    /// Opens the user's own cache, or makes one that is removed with the run if no place for the user's is safe. Builds that other runs
-    /// left unfinished are removed.
+    /// The user's own, or one that is removed with the run if no place for the user's is safe. Builds that other runs left unfinished
+    /// are removed.
     pub fn open(run: &Path) -> Cache {
         let cache = Cache::rooted_at(cache_directory().unwrap_or_else(|| run.join("cache")), run);
         private::sweep(&cache.root, UNFINISHED);
@@ -52,17 +52,17 @@ impl Cache {
         }
     }
 
-    /// A command for a compiler in `directory`, with the run's directory for its temporary files: these go with the run if it is killed.
+    /// Its temporary files lie in the run's directory, and go with the run if it is killed.
     pub fn compiler(&self, program: impl AsRef<OsStr>, directory: &Path) -> Command {
         let mut command = private::helper(program, &self.run);
         command.current_dir(directory);
         command
     }
 
-    /// The build of this `key`, made by `build` if it is missing or damaged. Two runs may
-    /// make the same at once: the first to finish wins.
+    /// Made by `build` if it is missing or damaged. Of two runs that make it at once, the first to finish wins.
     ///
     /// # Errors
+    ///
     /// Those of `build`, or the cache cannot be written.
     pub fn get(&self, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let target = self.root.join(key);
@@ -82,12 +82,12 @@ impl Cache {
         Ok(target)
     }
 
-    /// Whether there is a build of this key; its digests are not checked.
+    /// Its digests are not checked.
     pub fn holds(&self, key: &str) -> bool {
         self.root.join(key).exists()
     }
 
-    /// The directory that has a directory for each build.
+    /// With a directory for each build.
     pub fn directory(&self) -> &Path {
         &self.root
     }

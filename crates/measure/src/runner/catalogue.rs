@@ -6,9 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use sys::output::output;
 
-/// Runs the probe at `path` for its catalogue.
-///
 /// # Errors
+///
 /// The probe does not start or fails, or its answer is not a catalogue.
 pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     // A bare root has no /dev/null, which would be the input otherwise.
@@ -30,9 +29,10 @@ pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     parse_catalogue(&String::from_utf8(output.stdout)?)
 }
 
-/// The operations of a catalogue, one per line of ten fields with tabs between them.
+/// One operation per line: ten fields with tabs between them.
 ///
 /// # Errors
+///
 /// The first line that is malformed.
 pub fn parse_catalogue(text: &str) -> Result<Vec<Operation>> {
     text.lines().map(parse_line).collect()

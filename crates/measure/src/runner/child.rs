@@ -45,7 +45,7 @@ const MOST_BATCHES: usize = 4096;
 const MOST_OF_ANSWER: usize = 4 << 20;
 const ECHO: &str =
     "the command echoes its input: it uses a terminal (leave out -t), or does not start a probe";
-/// The most bytes that a worker may write to standard error before it is stopped.
+/// More stops the worker.
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
 /// A wait of which only a part counts may take so many times as long as its timeout.
@@ -75,8 +75,7 @@ fn is_over(elapsed: Duration, counted: Duration, timeout: Duration) -> bool {
 }
 
 impl Child {
-    /// Starts what `command` makes of its own directory there, in its own process group. Its
-    /// standard error goes to a file in that directory.
+    /// `command` gets the worker's own directory; its standard error goes to a file there. It leads a process group.
     pub fn start(
         command: impl FnOnce(&Path) -> Command,
         run: &Rc<RefCell<RunDirectory>>,
@@ -138,7 +137,6 @@ impl Child {
         self.by_cpu_time = true;
     }
 
-    /// The end of a wait that begins now.
     pub fn deadline(&self, timeout: Duration) -> Deadline {
         let used = if self.by_cpu_time {
             self.cpu_time()
@@ -182,17 +180,16 @@ impl Child {
             .map(Duration::from_nanos)
     }
 
-    /// The process ID, which is also that of its group.
+    /// Also that of its group.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// The worker's own directory, in which it runs.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Writes a line to the worker's standard input. If it has ended, the failure says how.
+    /// If the worker has ended, the failure says how.
     pub fn send(&mut self, line: &str) -> Result<(), Failure> {
         let input = self.process.stdin.as_mut();
         let written = input.map(|input| input.write_all(format!("{line}\n").as_bytes()));
@@ -251,12 +248,12 @@ impl Child {
         read_errors(&self.directory.join(STDERR)).unwrap_or_default()
     }
 
-    /// The answer to the greeting, if the worker was started by a user's command.
+    /// If the worker was started by a user's command.
     pub fn hello(&self) -> Option<&Facts> {
         self.hello.as_ref()
     }
 
-    /// Sends a request and returns the lines before one that is just `end`.
+    /// Returns the lines before one that is just `end`.
     pub fn ask(&mut self, request: &str, end: &str) -> Result<Vec<String>, Failure> {
         self.send(request)?;
         let deadline = self.deadline(self.timeout);
@@ -278,7 +275,7 @@ impl Child {
         }
     }
 
-    /// Closes the worker's standard input, at which an orderly worker ends.
+    /// An orderly worker then ends.
     pub fn end_input(&mut self) {
         drop(self.process.stdin.take());
     }
@@ -293,13 +290,11 @@ impl Child {
         parse_ready(&self.line(deadline)?)
     }
 
-    /// Runs `k` batches of `n` iterations each.
     pub fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
         self.reply()
     }
 
-    /// Waits for the reply to a request that was sent.
     pub fn reply(&mut self) -> Result<Reply, Failure> {
         let deadline = self.deadline(self.timeout);
         let mut reply = Reply::default();
@@ -311,17 +306,16 @@ impl Child {
         Ok(reply)
     }
 
-    /// Runs the operation for `time`, sent in whole milliseconds, and returns the kernel's samples of user and of system mode.
+    /// `time` is sent in whole milliseconds.
     pub fn sample(&mut self, time: Duration) -> Result<ModeSamples, Failure> {
         parse_sampled(&self.answer(&format!("sample {}", time.as_millis()))?)
     }
 
-    /// Prepares a request of `n` iterations for a counter: the untimed part is done before the answer.
+    /// The untimed part is done before the answer.
     pub fn prepare_count(&mut self, n: u64) -> Result<(), Failure> {
         expect("prepared", &self.answer(&format!("count {n}"))?)
     }
 
-    /// Runs the prepared iterations.
     pub fn run_count(&mut self) -> Result<(), Failure> {
         expect("counted", &self.answer("run")?)
     }
@@ -331,7 +325,7 @@ impl Child {
         self.line(self.deadline(self.timeout))
     }
 
-    /// Times `calls` single calls, for at most `time`, which is sent in whole milliseconds and does not count towards the timeout.
+    /// At most for `time`, which is sent in whole milliseconds and does not count towards the timeout.
     pub fn singles(&mut self, calls: u64, time: Duration) -> Result<SingleCalls, Failure> {
         self.send(&format!("single {calls} {}", time.as_millis()))?;
         let deadline = self.deadline(time + self.timeout);
@@ -340,7 +334,7 @@ impl Child {
         Ok(singles.calls())
     }
 
-    /// The next line of standard output, without its end.
+    /// Without its end.
     pub fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
@@ -454,7 +448,7 @@ impl Child {
         }
     }
 
-    /// The name of the pipe to which the worker writes, by which a tracer knows its replies, e.g. `pipe:[123]`.
+    /// A tracer knows the worker's replies by it, e.g. `pipe:[123]`.
     pub fn reply_pipe(&self) -> Option<PathBuf> {
         let fd = self.process.stdout.as_ref()?.as_raw_fd();
         fs::read_link(format!("/proc/self/fd/{fd}")).ok()
@@ -518,7 +512,7 @@ fn of_command(failure: Failure) -> Failure {
 
 const PROBE_ENDED: &str = "the probe ended";
 
-/// Waits for the end of a process's output, which comes with the exit and needs no polling.
+/// Comes with the exit and needs no polling.
 fn wait_for_exit(mut output: ChildStdout, timeout: Duration) {
     let deadline = Instant::now() + timeout;
     let mut buffer = [0; 4096];

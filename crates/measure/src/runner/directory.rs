@@ -27,15 +27,16 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Creates the directory below TMPDIR, or below /tmp or the user's runtime directory, with the probe and its companions.
+    /// Below TMPDIR, or /tmp or the user's runtime directory.
     ///
     /// # Errors
+    ///
     /// Why each candidate failed, with the way to choose another one.
     pub fn create() -> Result<RunDirectory> {
         Self::create_somewhere(true)
     }
 
-    /// As `create`, without programs: for commands that start no probe.
+    /// For commands that start no probe.
     pub fn create_empty() -> Result<RunDirectory> {
         Self::create_somewhere(false)
     }
@@ -61,8 +62,8 @@ impl RunDirectory {
         )
     }
 
-    /// As `create`, below `parent`, which is the user's choice for the files of operations. Only a directory with programs needs a
-    /// file system that permits executing them.
+    /// `parent` is the user's choice for the files of operations. Only a directory with programs needs a file system that permits
+    /// executing them.
     pub fn create_below(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
         Self::create_in(parent, with_programs)
             .with_context(|| format!("cannot measure in {}", parent.display()))
@@ -104,27 +105,26 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// The absolute path, without links.
+    /// Absolute, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The last part of the directory's name, which also marks the run's processes.
+    /// Also marks the run's processes.
     pub fn number(&self) -> &str {
         &self.number
     }
 
-    /// The environment entry `NAME=NUMBER` by which the janitor knows the run's processes.
+    /// `NAME=NUMBER`, by which the janitor knows the run's processes.
     pub fn mark(&self) -> CString {
         CString::new(format!("{}={}", private::RUN_VARIABLE, self.number)).unwrap_or_default()
     }
 
-    /// The path of the embedded probe.
     pub fn probe(&self) -> PathBuf {
         self.path.join("probe")
     }
 
-    /// Copies a program beside the probe, where it finds the probe's companions.
+    /// Beside the probe, where it finds the probe's companions.
     pub fn add_program(&self, name: &str, path: &Path) -> Result<PathBuf> {
         // Checked one by one: execve says ENOENT for a missing file and for a missing loader alike.
         ensure!(path.exists(), "there is no such file");
@@ -138,7 +138,7 @@ impl RunDirectory {
         Ok(copy)
     }
 
-    /// Tells the janitor that podman may keep containers of this run.
+    /// For the janitor: podman may keep containers of this run.
     pub fn note_containers(&self) -> Result<()> {
         let note = self.path.join("containers");
         if !note.exists() {
@@ -147,9 +147,10 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Makes an empty directory for a new worker.
+    /// Empty.
     ///
     /// # Errors
+    ///
     /// The file system is full or no longer there.
     pub fn worker_directory(&mut self) -> Result<PathBuf> {
         self.workers += 1;
@@ -158,29 +159,27 @@ impl RunDirectory {
         Ok(path)
     }
 
-    /// The directory for a study's files, made if need be.
     pub fn fixture_directory(&self) -> Result<PathBuf> {
         let path = self.path.join(super::fixtures::DIRECTORY);
         private::make(&path)?;
         Ok(path)
     }
 
-    /// Tells the janitor to kill this process group if the run is killed.
+    /// The janitor kills it if the run is killed.
     pub fn group_started(&mut self, group: u32) {
         self.janitor.send(&format!("+{group}\n"));
     }
 
-    /// Tells the janitor that the group's number may be another's from now on.
+    /// The group's number may be another's from now on.
     pub fn group_ended(&mut self, group: u32) {
         self.janitor.send(&format!("-{group}\n"));
     }
 
-    /// Has the janitor give the terminal its present modes again if this process is killed.
+    /// If this process is killed, the janitor restores its modes.
     pub fn take_terminal(&mut self) {
         self.janitor.ask("@\n");
     }
 
-    /// Ends what `take_terminal` began.
     pub fn give_back_terminal(&mut self) {
         self.janitor.ask("~\n");
     }
@@ -198,7 +197,7 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Parents for the directory, each with its origin. TMPDIR has no alternative: the user chose the file system.
+/// Each with its origin. TMPDIR has no alternative: the user chose the file system.
 fn candidates() -> Vec<(&'static str, PathBuf)> {
     fn variable(name: &str) -> Option<(&str, PathBuf)> {
         env::var_os(name)
@@ -215,7 +214,7 @@ fn candidates() -> Vec<(&'static str, PathBuf)> {
     }
 }
 
-/// Locks the directory while the file is open and this process lives. On a file system without locks, no run is ever taken for dead.
+/// While the file is open and this process lives. On a file system without locks, no run is ever taken for dead.
 fn hold(directory: &Path) -> Result<Option<File>> {
     private::make(directory)?;
     let file = open::trusted(&directory.join("lock"))?;
@@ -223,9 +222,10 @@ fn hold(directory: &Path) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Creates a file with exactly this `mode`, whatever the umask.
+/// Exactly this `mode`, whatever the umask.
 ///
 /// # Errors
+///
 /// The file exists, or cannot be created.
 pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
     let file = OpenOptions::new()
@@ -237,9 +237,10 @@ pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes a file that only this user can read and execute.
+/// Only this user can read and execute it.
 ///
 /// # Errors
+///
 /// The file exists, or cannot be written.
 pub fn write_program(path: &Path, contents: &[u8]) -> Result<()> {
     create_private(path, 0o700)

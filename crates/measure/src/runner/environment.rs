@@ -130,9 +130,10 @@ fn unchanged() -> Vec<String> {
 }
 
 impl Environment {
-    /// The environment of this name, which may include a guest's kernel and boot parameters.
+    /// `name` may include a guest's kernel and boot parameters.
     ///
     /// # Errors
+    ///
     /// No such environment, or words after the name that do not apply to it.
     pub fn find(name: &str) -> Result<Environment> {
         let parts =
@@ -181,7 +182,7 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Replaces programs for root by their paths: the PATH of an ordinary user and of some services lacks their directories.
+    /// The PATH of an ordinary user and of some services lacks programs for root.
     fn find_in_sbin(&mut self) {
         const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
         for (need, package) in std::mem::take(&mut self.needs) {
@@ -200,8 +201,7 @@ impl Environment {
         }
     }
 
-    /// The environment for the processor of the kernel image at `path`. This one if there is
-    /// none, or no image: the boot then fails with a message of its own.
+    /// For the processor of the kernel image; this one if there is none, or no image: the boot then fails with a message of its own.
     fn for_image(self, path: &Path) -> Result<Environment> {
         let Ok(architecture) = image_architecture(path) else {
             return Ok(self);
@@ -223,12 +223,12 @@ impl Environment {
         self.machine.as_deref() == Some(architecture)
     }
 
-    /// The names of all files, in alphabetical order.
+    /// Alphabetical.
     pub fn names() -> Vec<&'static str> {
         assets::names(&ENVIRONMENTS)
     }
 
-    /// The environments that confine a program, whether this machine has the programs that they need or not.
+    /// Whether this machine has the programs that they need or not.
     pub fn sandboxes() -> Vec<Environment> {
         Environment::names()
             .into_iter()
@@ -237,22 +237,22 @@ impl Environment {
             .collect()
     }
 
-    /// Whether programs for it are those of the host's own compiler and flags.
+    /// By the host's own compiler and flags.
     pub fn is_built_natively(&self) -> bool {
         self.compilers.is_empty() && self.flags.is_empty() && !self.is_static
     }
 
-    /// Whether another program starts the worker's program.
+    /// Another program starts the worker's.
     pub fn has_starter(&self) -> bool {
         self.run != unchanged()
     }
 
-    /// Whether that program is our own launcher, `confine`.
+    /// Our own launcher, `confine`, starts it.
     pub fn is_launched(&self) -> bool {
         self.run.first().is_some_and(|word| word == "{confine}")
     }
 
-    /// Refuses an environment whose programs are not on PATH, with the package to install.
+    /// On PATH; the error names the package to install.
     pub fn check_needs(&self) -> Result<()> {
         // A kernel that the user names replaces the one that the environment needs.
         let of_all = self.needs.iter().filter(|(program, _)| {
@@ -282,9 +282,8 @@ impl Environment {
             .unwrap_or_default()
     }
 
-    /// The words of the C compiler's command.
-    ///
     /// # Errors
+    ///
     /// No compiler for it is on PATH.
     pub fn compiler(&self) -> Result<Vec<OsString>> {
         if self.compilers.is_empty() {
@@ -311,7 +310,7 @@ impl Environment {
             })
     }
 
-    /// The versions of syscost and of the compiler, for the atlas: another compiler makes other instructions.
+    /// Versions of syscost and of the compiler, for the atlas.
     pub fn probe_text(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let Ok(mut words) = self.compiler() else {
@@ -334,9 +333,10 @@ impl Environment {
         )
     }
 
-    /// The path of its probe, built if the cache has none.
+    /// Built if the cache has none.
     ///
     /// # Errors
+    ///
     /// The compiler is missing or fails.
     pub fn probe(&self, cache: &Cache) -> Result<PathBuf> {
         let compiler = self.compiler()?;
@@ -346,7 +346,7 @@ impl Environment {
         Ok(built.join("probe"))
     }
 
-    /// Whether its probe must be built first, which takes seconds.
+    /// Building takes seconds.
     pub fn is_unbuilt(&self, cache: &Cache) -> bool {
         !self.is_built_natively()
             && self
@@ -428,7 +428,7 @@ fn file(stem: &str) -> Option<&'static include_dir::File<'static>> {
     ENVIRONMENTS.get_file(format!("{stem}.toml"))
 }
 
-/// The paths and texts of the probe's sources, sorted by path.
+/// Sorted by path.
 pub fn probe_sources() -> Vec<(String, &'static str)> {
     sources(&PROBE)
 }
@@ -443,7 +443,7 @@ fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {
     all
 }
 
-/// The first line of a compiler's messages that has the word `error`, else its first line.
+/// The first line with the word `error`, else the first.
 pub fn first_error(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     errors
@@ -455,9 +455,8 @@ pub fn first_error(output: &Output) -> String {
         .to_string()
 }
 
-/// Writes sources below `directory`.
-///
 /// # Errors
+///
 /// A file exists already, or cannot be written.
 pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()> {
     for (path, text) in sources {
@@ -468,9 +467,10 @@ pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()>
     Ok(())
 }
 
-/// The path of the C compiler: $CC, else the first of the usual names.
+/// $CC, else the first of the usual names.
 ///
 /// # Errors
+///
 /// None is on PATH.
 pub fn c_compiler() -> Result<PathBuf> {
     std::env::var("CC")

@@ -35,7 +35,6 @@ const FILES: u64 = 1 << 10;
 /// A path has at most 4,096 bytes (PATH_MAX), and each directory in it takes two.
 const DEEPEST: u64 = 1000;
 
-/// Whether the case's code has the hole for the fixtures' directory.
 pub fn names_fixtures(case: &Case) -> bool {
     [&case.operation, &case.setup, &case.prelude]
         .iter()
@@ -48,9 +47,10 @@ pub fn fill(text: &str) -> String {
     text.replace(HOLE, &format!("../{DIRECTORY}"))
 }
 
-/// Checks the room for all fixtures before the first is created.
+/// Before the first is created.
 ///
 /// # Errors
+///
 /// Too few bytes or inodes are free, with the numbers.
 pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result<()> {
     let [bytes, files] = [Fixture::bytes, Fixture::files]
@@ -74,9 +74,10 @@ pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result
 }
 
 impl Fixture {
-    /// Creates the fixture in `directory`. An interrupt leaves it incomplete, without an error.
+    /// An interrupt leaves it incomplete, without an error.
     ///
     /// # Errors
+    ///
     /// The file system's, or a path that would be too long.
     pub fn make(&self, directory: &Path, interrupt: &Interrupt) -> Result<()> {
         match self {
@@ -111,7 +112,7 @@ impl Fixture {
         }
     }
 
-    /// The size of the data, without the names in directories.
+    /// Without the names in directories.
     fn bytes(&self) -> u64 {
         match self {
             Fixture::File { size, .. } => *size,

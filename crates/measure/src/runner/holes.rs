@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// The word with its holes filled. Paths keep their bytes, and filled-in text is not searched for holes.
+/// Paths keep their bytes, and filled-in text is not searched for holes.
 pub fn replaced(word: &str, holes: &[(&str, &OsStr)]) -> OsString {
     let first = holes
         .iter()

@@ -18,9 +18,10 @@ const STEP: Duration = Duration::from_millis(50);
 pub struct Interrupt(pub Arc<AtomicBool>);
 
 impl Interrupt {
-    /// The interrupt that SIGINT, SIGQUIT, SIGTERM and SIGHUP set. It is the same each time: a signal between two parts of a command ends the second.
+    /// SIGINT, SIGQUIT, SIGTERM and SIGHUP. It is the same each time: a signal between two parts of a command ends the second.
     ///
     /// # Errors
+    ///
     /// The signals cannot be watched.
     pub fn on_signals() -> Result<Interrupt> {
         static ONLY: OnceLock<Interrupt> = OnceLock::new();
@@ -37,7 +38,7 @@ impl Interrupt {
         Ok(ONLY.get_or_init(|| interrupt).clone())
     }
 
-    /// An interrupted failure if it is set, to leave a loop with `?`.
+    /// To leave a loop with `?`.
     pub fn check(&self) -> Result<(), Failure> {
         match self.is_set() {
             true => Err(Failure::interrupted()),
@@ -45,14 +46,14 @@ impl Interrupt {
         }
     }
 
-    /// Whether the run is to end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// An interrupt that is set with this one, and at `end` by itself.
+    /// Also set at `end` by itself.
     ///
     /// # Errors
+    ///
     /// If no thread can be started.
     pub fn or_at(&self, end: Instant) -> Result<Deadline> {
         let (sender, receiver) = channel();
@@ -79,7 +80,6 @@ impl Interrupt {
     }
 }
 
-/// An interrupt that is also set at a time.
 pub struct Deadline {
     pub interrupt: Interrupt,
     _unless_dropped: Sender<()>,

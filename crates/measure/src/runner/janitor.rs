@@ -25,10 +25,10 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// Starts a janitor, which removes what dead runs left below `parent` and creates a directory there, whose name is
-    /// returned.
+    /// Removes what dead runs left below `parent` and creates a directory there, whose name is returned.
     ///
     /// # Errors
+    ///
     /// It cannot be started, or cannot create the directory.
     pub fn start(parent: &Path) -> Result<(Janitor, String)> {
         let started =
@@ -58,14 +58,14 @@ impl Janitor {
         )
     }
 
-    /// Sends a line. A janitor that has been killed is ignored: the next run cleans up.
+    /// A janitor that has been killed is ignored: the next run cleans up.
     pub fn send(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             let _ = input.write_all(line.as_bytes());
         }
     }
 
-    /// Sends a line and waits until the janitor has acted on it.
+    /// Waits until the janitor has acted on it.
     pub fn ask(&mut self, line: &str) {
         self.send(line);
         self.line();
@@ -80,7 +80,7 @@ impl Janitor {
         line
     }
 
-    /// Has the janitor remove everything, and waits for it. False if it could not, or was killed.
+    /// Removes everything. False if it could not, or was killed.
     pub fn finish(&mut self) -> bool {
         drop(self.input.take());
         self.process.wait().is_ok_and(|status| status.success())

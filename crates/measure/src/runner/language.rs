@@ -50,9 +50,10 @@ pub struct Language {
 }
 
 impl Language {
-    /// All languages, by name.
+    /// By name.
     ///
     /// # Errors
+    ///
     /// One of the embedded definitions is malformed.
     pub fn all() -> Result<Vec<Language>> {
         let mut all = LANGUAGES
@@ -63,9 +64,10 @@ impl Language {
         Ok(all)
     }
 
-    /// The language of this name or alias.
+    /// Also by alias.
     ///
     /// # Errors
+    ///
     /// There is none, with the names that there are.
     pub fn find(name: &str) -> Result<Language> {
         let all = Language::all()?;
@@ -88,9 +90,10 @@ impl Language {
         Ok(language)
     }
 
-    /// The path of its interpreter or compiler.
+    /// Of its interpreter or compiler.
     ///
     /// # Errors
+    ///
     /// None is on PATH, with the package to install.
     pub fn program(&self) -> Result<PathBuf> {
         self.programs
@@ -105,7 +108,7 @@ impl Language {
             })
     }
 
-    /// The first line with a digit that the program prints when asked for its version. None if it fails.
+    /// The first line with a digit that it prints. None if it fails.
     pub fn version_of(&self, program: &PathBuf) -> Option<String> {
         let output = output(private::asking(program).args(&self.version)).ok()?;
         // A program that fails prints a message, not its version.
@@ -132,7 +135,7 @@ fn yes() -> bool {
     true
 }
 
-/// Whether a runtime makes calls in the case's process now and then, besides the loop.
+/// One that makes calls now and then, besides the loop.
 pub fn has_runtime(case: &Case) -> bool {
     case.language
         .as_deref()
@@ -140,8 +143,7 @@ pub fn has_runtime(case: &Case) -> bool {
         .is_some_and(|language| language.runtime)
 }
 
-/// The path of a program. A name with a slash is a path itself. Relative directories in PATH are ignored, since builds and
-/// workers run in other directories.
+/// A name with a slash is a path itself. Relative directories in PATH are ignored, since builds and workers run in other directories.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     std::env::split_paths(&paths)

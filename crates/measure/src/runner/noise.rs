@@ -11,7 +11,7 @@ pub struct Noise {
 const MOST_SHOWN: usize = 80;
 
 impl Noise {
-    /// Adds a line, and returns how many bytes there are so far.
+    /// Returns how many bytes there are so far.
     pub fn add(&mut self, line: &str) -> usize {
         self.bytes += line.len() + 1;
         if !line.trim().is_empty() {
@@ -25,7 +25,7 @@ impl Noise {
         self.bytes
     }
 
-    /// The failure with the last line that was printed, the last error, and advice for commands that work only once.
+    /// With the last line that was printed, the last error, and advice for commands that work only once.
     pub fn added_to(&self, failure: Failure, last_error: &str) -> Failure {
         let mut message = failure.message;
         if !self.last.is_empty() {

@@ -6,12 +6,12 @@ use model::{
     SingleCalls,
 };
 
-/// The facts in the worker's first line, `ready name=value ...`.
+/// `ready name=value ...`
 pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
     parse_facts("ready", line)
 }
 
-/// The facts in `WORD name=value ...`.
+/// `WORD name=value ...`
 pub fn parse_facts(word: &str, line: &str) -> Result<Facts, Failure> {
     let words = line.strip_prefix(word).ok_or_else(|| failure_in(line))?;
     let pairs = words
@@ -22,7 +22,7 @@ pub fn parse_facts(word: &str, line: &str) -> Result<Facts, Failure> {
         .collect())
 }
 
-/// Adds a line of the reply to a request. True if it was the last.
+/// True for the last line of a reply.
 pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
     if let Some(totals) = line.strip_prefix("total ") {
         let numbers: Vec<u64> = totals
@@ -66,7 +66,7 @@ fn set_back(line: &str) -> Failure {
     ))
 }
 
-/// The samples in `sampled USER SYSTEM`.
+/// `sampled USER SYSTEM`
 pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
     let (user, system) = line
         .strip_prefix("sampled ")
@@ -76,7 +76,6 @@ pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
     Ok(ModeSamples { user, system })
 }
 
-/// Fails unless the line is just `word`.
 pub fn expect(word: &str, line: &str) -> Result<(), Failure> {
     if line == word {
         Ok(())
@@ -85,7 +84,7 @@ pub fn expect(word: &str, line: &str) -> Result<(), Failure> {
     }
 }
 
-/// The failure of `error ENOSYS futex: Function not implemented`; any other line violates the protocol.
+/// `error ENOSYS futex: Function not implemented`; any other line violates the protocol.
 pub fn failure_in(line: &str) -> Failure {
     let Some(text) = line.strip_prefix("error ") else {
         return Failure::crashed(format!(
@@ -129,8 +128,7 @@ impl Default for Singles {
 }
 
 impl Singles {
-    /// Adds a line of the reply. True if it was the last. Buckets of a class come in ascending order, so that there is an end
-    /// to them.
+    /// True for the last line of a reply. Buckets of a class come in ascending order, so that there is an end to them.
     pub fn add_line(&mut self, line: &str) -> Result<bool, Failure> {
         if line.starts_with("singles ") {
             self.facts = parse_facts("singles", line)?;
@@ -171,7 +169,7 @@ impl Singles {
             && self.classes[0].total_count() > 0
     }
 
-    /// The timed calls, after the last line.
+    /// After the last line.
     pub fn calls(self) -> SingleCalls {
         let [timer, tick, spent, waits, unseen, switches, interrupts] = [
             "timer_ns",

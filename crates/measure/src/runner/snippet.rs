@@ -22,7 +22,7 @@ pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     forms
 }
 
-/// The language's loop with the case's code and parameters in it.
+/// With the case's code and parameters in it.
 pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
     let body = parameters(case, &case.operation);
     let wrapped = if body.trim().is_empty() {
@@ -65,8 +65,8 @@ fn parameters(case: &Case, text: &str) -> String {
 }
 
 impl Filled {
-    /// The essential line of an error message, with the user's line in front if the language's pattern finds one: `line 2 of the body:
-    /// syntax error at ...`.
+    /// The essential line of `message`, with the user's line in front if the language's pattern finds one: `line 2 of the body: syntax
+    /// error at ...`.
     pub fn explain(&self, language: &Language, message: &str) -> String {
         let last_lines = shorten(message);
         match self.user_line(language, message) {

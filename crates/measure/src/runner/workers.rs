@@ -41,7 +41,7 @@ const DESCRIPTORS_PER_WORKER: u64 = 2;
 const SPARE_DESCRIPTORS: u64 = 32;
 
 impl Workers {
-    /// Workers of one run, with the run's `directory`. `timeout` is for each answer.
+    /// `timeout` is for each answer.
     pub fn new(
         directory: RunDirectory,
         placement: Placement,
@@ -62,7 +62,7 @@ impl Workers {
         }
     }
 
-    /// Cases in the environment `name` are native ones run in `directory`, if not in the run's own.
+    /// Its cases are native ones run in `directory`, if not in the run's own.
     pub fn add_directory(&mut self, name: &str, directory: Option<RunDirectory>) {
         self.variants.insert(
             name.to_string(),
@@ -73,15 +73,16 @@ impl Workers {
         );
     }
 
-    /// Adds an environment that a user's command makes.
+    /// One that a user's command makes.
     pub fn add_environment(&mut self, environment: Environment) {
         self.added_environments
             .insert(environment.name.clone(), environment);
     }
 
-    /// Cases in the environment `name` are native ones run by another probe, which is copied.
+    /// Its cases are native ones run by another probe, which is copied.
     ///
     /// # Errors
+    ///
     /// The file is missing, not executable, or needs a loader that this machine lacks.
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
         // Copied, so that a build that replaces it meanwhile does not change the run.
@@ -96,14 +97,14 @@ impl Workers {
         Ok(())
     }
 
-    /// How many open files this process needs for so many workers at once.
+    /// For so many workers at once.
     pub fn descriptors(workers: u64) -> u64 {
         workers.saturating_mul(DESCRIPTORS_PER_WORKER)
             + limits::open_descriptors()
             + SPARE_DESCRIPTORS
     }
 
-    /// Raises the limit of open files for so many workers.
+    /// Raises the limit of open files.
     pub fn make_room(&mut self, workers: u64) {
         // If it fails, each worker beyond the limit fails with its own message.
         self.raised = self
@@ -111,39 +112,39 @@ impl Workers {
             .or(limits::raise(Workers::descriptors(workers)).ok().flatten());
     }
 
-    /// Set when a worker was seen off the measuring CPU.
+    /// A worker was seen off the measuring CPU.
     pub fn strayed(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.strayed)
     }
 
-    /// The path of the embedded probe.
     pub fn probe(&self) -> PathBuf {
         self.directory.borrow().probe()
     }
 
-    /// The path of the run's directory.
     pub fn directory(&self) -> PathBuf {
         self.directory.borrow().path().to_path_buf()
     }
 
-    /// Starts a program that is not a worker itself but, say, the machine of some.
+    /// Not a worker itself but, say, the machine of some.
     pub fn start_program(&self, command: impl FnOnce(&Path) -> Command) -> Result<Child, Failure> {
         let (run, interrupt) = (&self.directory, &self.interrupt);
         self.placement
             .on_measuring_cpu(|| Child::start(command, run, interrupt, self.timeout, None))
     }
 
-    /// The path of an environment's probe, built if need be.
+    /// Built if need be.
     ///
     /// # Errors
+    ///
     /// The compiler is missing or fails.
     pub fn probe_of(&self, environment: &str) -> Result<PathBuf, Failure> {
         self.builds.borrow_mut().probe(environment)
     }
 
-    /// The directory that earlier runs keep in the cache of builds under `key`, made by `make` if it is not there.
+    /// A directory of the cache of builds, made by `make` if it is not there.
     ///
     /// # Errors
+    ///
     /// Those of `make`, or the cache cannot be written.
     pub fn kept(
         &self,
@@ -153,14 +154,13 @@ impl Workers {
         self.builds.borrow().cache.get(key, make)
     }
 
-    /// Whether the environment's probe must be built first, which takes seconds.
+    /// Building takes seconds.
     pub fn lacks_probe_of(&self, environment: &str) -> bool {
         self.builds.borrow().lacks(environment)
     }
 
-    /// The path of the program that runs the case.
-    ///
     /// # Errors
+    ///
     /// Its build fails.
     pub fn program(&self, case: &Case) -> Result<PathBuf, Failure> {
         Ok(self.built(case)?.map_or_else(
@@ -169,9 +169,10 @@ impl Workers {
         ))
     }
 
-    /// The directories for fixtures, one in each directory in which workers run.
+    /// One in each directory in which workers run.
     ///
     /// # Errors
+    ///
     /// One cannot be created.
     pub fn fixture_directories(&self) -> anyhow::Result<Vec<PathBuf>> {
         let others = self
@@ -184,23 +185,25 @@ impl Workers {
             .collect()
     }
 
-    /// Builds the case's program, so that its first start takes no longer than others.
+    /// Its first start then takes no longer than others.
     ///
     /// # Errors
+    ///
     /// The build fails.
     pub fn prepare(&self, case: &Case) -> Result<(), Failure> {
         self.built(case).map(drop)
     }
 
-    /// Warnings about the cache of builds.
+    /// About the cache of builds.
     pub fn warnings(&self) -> Vec<String> {
         self.builds.borrow().cache.warnings()
     }
 
-    /// Starts the case's worker, with `padding` bytes added to its environment block. A probe behind a user's command has answered a
-    /// greeting; no operation is chosen yet.
+    /// `padding` bytes are added to its environment block. A probe behind a user's command has answered a greeting; no operation is
+    /// chosen yet.
     ///
     /// # Errors
+    ///
     /// The program cannot be built or started, or the command's probe does not answer.
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
         let environment = self.environment(&case.environment)?;
@@ -244,7 +247,6 @@ impl Workers {
         }
     }
 
-    /// The command that starts `program` in the worker's directory `at`.
     fn command(
         &self,
         environment: &Environment,
@@ -324,9 +326,10 @@ impl Workers {
         Ok(child)
     }
 
-    /// Starts the case's worker and waits until it is ready for requests.
+    /// Ready for requests.
     ///
     /// # Errors
+    ///
     /// As `start`, or the operation's own failure to prepare.
     pub fn start_greeted(&self, case: &Case) -> Result<Child, Failure> {
         let mut child = self.start(case, 0)?;
@@ -335,7 +338,7 @@ impl Workers {
         Ok(child)
     }
 
-    /// As `start_greeted`, after the environment's time to settle, with the worker's facts.
+    /// After the environment's time to settle.
     pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
         let mut child = self.start(case, padding)?;
         self.settle(case)?;
@@ -358,7 +361,7 @@ impl Workers {
         Ok(())
     }
 
-    /// The first line to a worker: the operation with its parameters, or `go` for a snippet.
+    /// The operation with its parameters, or `go` for a snippet.
     pub fn greeting(case: &Case) -> String {
         if case.language.is_some() {
             return "go".to_string();
@@ -370,9 +373,10 @@ impl Workers {
         format!("op {}{}", case.operation, params.collect::<String>())
     }
 
-    /// The environment of this name, with those of the run's own commands.
+    /// With those of the run's own commands.
     ///
     /// # Errors
+    ///
     /// There is none, or this machine lacks a program that it needs.
     pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
         // Variants differ only in their probe or directory.
@@ -418,7 +422,7 @@ impl Workers {
     }
 }
 
-/// The command that waits for a line and then becomes `program`.
+/// It waits for a line first.
 fn launched(launcher: &Path, program: &Command) -> Command {
     let mut command = Command::new(launcher);
     command

@@ -15,7 +15,7 @@ pub struct CountedBoot {
 }
 
 impl CountedBoot {
-    /// Whether the operation at this place has another count in another kernel, or fails in one of them.
+    /// Another count, or a failure in one of the kernels.
     pub fn differs(&self, other: &CountedBoot, place: usize) -> bool {
         let [Ok(count), Ok(elsewhere)] = [&self.counts[place], &other.counts[place]] else {
             return true;
@@ -23,7 +23,6 @@ impl CountedBoot {
         AtlasCount::from_boots(&[*count]) != AtlasCount::from_boots(&[*elsewhere])
     }
 
-    /// The counts of the operations at these places.
     pub fn only(&self, places: &[usize]) -> CountedBoot {
         CountedBoot {
             counts: places
@@ -44,9 +43,10 @@ fn is_crash(count: &Result<f64, Failure>) -> bool {
 }
 
 impl Session {
-    /// Counts instructions in boot `number`, and again with other seeds while the kernel crashes.
+    /// Again with other seeds while the kernel crashes.
     ///
     /// # Errors
+    ///
     /// The kernel does not boot, or the interrupt. The failure of one operation is in its count.
     pub fn count_boot(
         &self,
@@ -99,17 +99,17 @@ impl Session {
         })
     }
 
-    /// The compiler that made the environment's probe.
-    ///
     /// # Errors
+    ///
     /// The environment cannot be used here.
     pub fn probe_text(&self, environment: &str) -> Result<String, Failure> {
         Ok(self.workers.environment(environment)?.probe_text())
     }
 
-    /// The SHA-256 of the environment's probe, built if need be.
+    /// SHA-256; built if need be.
     ///
     /// # Errors
+    ///
     /// It cannot be built or read.
     pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
         let probe = self.workers.probe_of(environment)?;
@@ -121,7 +121,7 @@ fn no_guest() -> Failure {
     Failure::start("no guest")
 }
 
-/// One cell per operation: its counts in all boots, or the reason if it failed in one of them.
+/// One per operation: its counts in all boots, or the reason if it failed in one of them.
 pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
     planned
         .iter()

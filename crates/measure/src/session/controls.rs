@@ -7,7 +7,7 @@ use model::{CONTROL, Case, Planned, REFERENCE, Role};
 use std::collections::BTreeSet;
 
 impl Session {
-    /// With the control of each native case that is timed in another environment of this machine too.
+    /// One for each native case that is timed in another environment of this machine too.
     pub(super) fn with_controls(&self, mut planned: Vec<Planned>) -> Vec<Planned> {
         let names: BTreeSet<&str> = planned
             .iter()

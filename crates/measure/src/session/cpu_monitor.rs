@@ -16,7 +16,7 @@ pub struct CpuMonitor {
 }
 
 impl CpuMonitor {
-    /// Claims the measuring CPU, so that another run on it can be seen, and notes how long the quota has stopped us so far.
+    /// Another run on the CPU can then be seen. Notes how long the quota has stopped us so far.
     pub fn begin(workers: &Workers) -> CpuMonitor {
         let cpu = workers.placement.measuring;
         CpuMonitor {
@@ -28,7 +28,7 @@ impl CpuMonitor {
         }
     }
 
-    /// Looks at the CPU again. A problem once seen stays.
+    /// A problem once seen stays.
     pub fn look(&mut self, sources: &Sources) {
         self.claim.look();
         // Kept: the kernel moves tasks away from a CPU that goes offline, and not back when it returns.
@@ -39,7 +39,7 @@ impl CpuMonitor {
         }
     }
 
-    /// One sentence for each problem seen.
+    /// One sentence for each problem.
     pub fn warnings(&self) -> Vec<String> {
         self.throttled()
             .into_iter()

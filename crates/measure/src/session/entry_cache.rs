@@ -144,7 +144,7 @@ impl EntryCache {
         ]))
     }
 
-    /// The proof of an earlier run, if its entries are as declared.
+    /// If its entries are as declared.
     pub(super) fn find(&mut self, session: &Session, planned: &Planned) -> Option<Proof> {
         let key = self.key(session, planned)?;
         let counted = self.earlier.get(&key)?;

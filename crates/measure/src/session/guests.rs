@@ -26,7 +26,7 @@ pub(super) struct LazyGuest {
 }
 
 impl LazyGuest {
-    /// A guest for all cases of the environment `name` that are timed; it is not booted yet.
+    /// Not booted yet.
     pub fn new(name: &str, planned: &[Planned]) -> LazyGuest {
         let mut snippets: Vec<Case> = planned
             .iter()
@@ -48,7 +48,6 @@ impl LazyGuest {
         }
     }
 
-    /// A guest that counts the instructions of `plan`.
     pub fn to_count(name: &str, plan: Vec<Planned>, options: Options) -> LazyGuest {
         let place = LazyGuest::new(name, &plan);
         LazyGuest {
@@ -58,10 +57,11 @@ impl LazyGuest {
         }
     }
 
-    /// The counts of the case at `place` in the plan. Ask for the cases in order, and for all else afterwards. If the machine's state is
-    /// saved, each case begins there, else in the state that those before have left.
+    /// Ask for the cases in order, and for all else afterwards. If the machine's state is saved, each case begins there, else in the
+    /// state that those before have left.
     ///
     /// # Errors
+    ///
     /// The guest does not boot, or the operation's own failure.
     pub fn counted(
         &mut self,
@@ -97,12 +97,12 @@ impl LazyGuest {
             .collect()
     }
 
-    /// The guest, if it is running.
+    /// If it is running.
     pub fn booted(&self) -> Option<&Guest> {
         self.guest.as_ref()?.as_ref().ok()
     }
 
-    /// The environment's name and the facts for the run's file. None before a guest has booted.
+    /// None before a guest has booted.
     pub fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
         let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
         let machine = self.machine.as_ref();
@@ -119,15 +119,14 @@ impl LazyGuest {
         Some((self.name.clone(), facts))
     }
 
-    /// A worker in the guest. A guest that never came up is not started again; one that has ended is.
+    /// A guest that never came up is not started again; one that has ended is.
     pub fn channel(&mut self, workers: &Workers, case: &Case) -> Result<Channel, Failure> {
         let greeting = self.greeting(case)?;
         self.guest(workers)?.channel(&greeting)
     }
 
-    /// The case in the guest under its tracer.
-    ///
     /// # Errors
+    ///
     /// As `channel`.
     pub fn traced(&mut self, workers: &Workers, case: &Case) -> Result<Traced, Failure> {
         let greeting = self.greeting(case)?;
@@ -184,7 +183,7 @@ pub(super) struct GuestLauncher<'a> {
 }
 
 impl<'a> GuestLauncher<'a> {
-    /// A launcher for `planned`; guests are booted when a case in them is launched.
+    /// Guests are booted when a case in them is launched.
     pub fn new(workers: &'a mut Workers, planned: &'a [Planned]) -> GuestLauncher<'a> {
         GuestLauncher {
             workers,
@@ -193,7 +192,7 @@ impl<'a> GuestLauncher<'a> {
         }
     }
 
-    /// The facts of all guests that were booted.
+    /// Of all guests that were booted.
     pub fn facts(&self) -> Vec<(String, EnvironmentFacts)> {
         self.guests
             .values()

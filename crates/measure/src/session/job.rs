@@ -22,7 +22,7 @@ pub struct Job {
     pub runs: u32,
 }
 
-/// Whether a case is measured only to show the speed of the machine.
+/// The speed of the machine.
 pub fn only_for_speed(planned: &Planned) -> bool {
     planned.role == Role::Baseline && !summary::is_baseline(&planned.case)
 }

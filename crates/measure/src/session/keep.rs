@@ -15,17 +15,15 @@ pub enum Keep {
 }
 
 impl Keep {
-    /// Keeps the run in this file, which is replaced; nowhere without a path.
+    /// The file is replaced; without a path, nothing is kept.
     pub fn in_file(path: Option<&Path>) -> Keep {
         path.map_or(Keep::Nowhere, |path| Keep::File(path.to_path_buf()))
     }
 
-    /// Keeps the run in a new file of `folder`.
     pub fn in_folder(folder: &Path) -> Keep {
         Keep::Folder(folder.to_path_buf(), OnceCell::new())
     }
 
-    /// The new file in the folder, once it is written.
     pub fn chosen(&self) -> Option<&Path> {
         if let Keep::Folder(_, chosen) = self {
             chosen.get().map(PathBuf::as_path)
@@ -34,9 +32,10 @@ impl Keep {
         }
     }
 
-    /// Writes the run as it is so far.
+    /// The run so far.
     ///
     /// # Errors
+    ///
     /// The file or folder cannot be written.
     pub fn write(&self, run: &Run) -> Result<(), StoreError> {
         let (folder, chosen) = match self {

@@ -41,7 +41,7 @@ pub fn learn(run: &mut Run, teaches: bool) {
     }
 }
 
-/// Removes the facts that the same samples may have learned from other earlier runs.
+/// They may come from other earlier runs.
 fn forget(run: &mut Run) {
     let host = &mut run.host;
     (
@@ -104,7 +104,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// A case's costs in the earlier runs, in units of the panel, the latest first.
+    /// In units of the panel, the latest first.
     fn costs(&self, key: &str, in_user_mode: bool) -> Vec<f64> {
         self.runs
             .iter()
@@ -118,7 +118,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// How far the members of two runs are apart on average, in ln units, after each run's shift.
+/// On average, in ln units, after each run's shift.
 fn distance(members: &[Vec<f64>], shifts: &[f64], run: usize, other: usize) -> f64 {
     members
         .iter()
@@ -236,7 +236,7 @@ fn key(case: &Case, in_user_mode: bool) -> String {
 
 const LONGEST: usize = 200;
 
-/// The latest levels that can be compared with `level`, the latest first.
+/// The latest first.
 fn comparable<'a>(earlier: &'a [Level], level: &Level) -> Vec<&'a Level> {
     earlier
         .iter()

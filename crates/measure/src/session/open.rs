@@ -20,7 +20,7 @@ use sys::taxes::taxes;
 pub struct Session {
     pub catalogue: Vec<Operation>,
     pub(super) options: RunOptions,
-    /// The time of its opening, or of its renewal for a further run.
+    /// Also of its renewal for a further run.
     pub(super) opened: Instant,
     pub(super) workers: Workers,
     pub(super) interrupt: Interrupt,
@@ -32,17 +32,17 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens a session on this machine.
-    ///
     /// # Errors
+    ///
     /// No directory to work in, a probe that does not start, or a CPU that cannot be used.
     pub fn open(options: RunOptions) -> Result<Session> {
         Session::open_sides(options, Sides::One)
     }
 
-    /// Opens a session with several sides, or on another machine.
+    /// Several sides, or another machine.
     ///
     /// # Errors
+    ///
     /// As `open`, or a side cannot be used.
     pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
         let opened = Instant::now();
@@ -79,19 +79,19 @@ impl Session {
         })
     }
 
-    /// The facts of the machine that is measured, before the run.
+    /// Of the machine that is measured, before the run.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// The workers of the session, e.g. to ask for their environments.
     pub fn workers(&self) -> &Workers {
         &self.workers
     }
 
-    /// The facts that a native probe reports about its machine.
+    /// Of a native probe.
     ///
     /// # Errors
+    ///
     /// It does not start.
     pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
         Ok(self
@@ -132,7 +132,7 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    /// Starts the clocks; none if all cases are on another machine (`alone`).
+    /// None if all cases are on another machine (`alone`).
     pub fn start(sources: &Sources, measuring: Option<u32>, alone: bool) -> Clocks {
         if alone {
             return Clocks::default();
@@ -151,10 +151,11 @@ pub struct Ready {
 }
 
 impl Session {
-    /// Checks that limits allow as many workers at once, that there is room for fixtures, and that
-    /// environments and snippets that the user named can be used.
+    /// Limits allow as many workers at once, there is room for fixtures, and the environments and snippets that the user named can be
+    /// used.
     ///
     /// # Errors
+    ///
     /// The first check that fails, with the numbers or reasons.
     pub fn check(&self, job: &Job) -> Result<()> {
         let cases = job.planned.len() as u64;
@@ -178,9 +179,8 @@ impl Session {
         self.check_named(job)
     }
 
-    /// Makes the fixtures and plans the controls.
-    ///
     /// # Errors
+    ///
     /// A fixture cannot be made.
     pub fn prepare(self, job: Job) -> Result<Ready> {
         self.make_fixtures(&job.fixtures)?;
@@ -222,7 +222,7 @@ impl Session {
 }
 
 impl Ready {
-    /// A warning if the promised time is too short for the job.
+    /// The promised time is too short for the job.
     pub fn shortfall(&mut self) -> Option<String> {
         self.session.shortfall(&self.job.planned, &mut self.cache)
     }

@@ -264,7 +264,7 @@ impl Passes {
         }
     }
 
-    /// No pass was made, for this reason; the reason is the entries' status.
+    /// The reason is the entries' status.
     pub fn none(reason: &str) -> Passes {
         Passes::new(Proof::none(reason))
     }
@@ -281,7 +281,7 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// Whether the rounds time the case: it has not failed, and its instructions were not counted instead.
+    /// Not failed, and its instructions were not counted instead.
     pub fn is_timed(&self) -> bool {
         self.passes
             .as_ref()

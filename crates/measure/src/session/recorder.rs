@@ -106,7 +106,7 @@ impl Recorder<'_> {
         run
     }
 
-    /// The run with all results, written for the last time. The error is that of the writing; the run can still be shown.
+    /// The error is that of writing the run for the last time; it can still be shown.
     pub fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
         let mut run = self.run(measured);
         // With repeats, a run is complete only after the last one.

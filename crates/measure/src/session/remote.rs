@@ -21,7 +21,7 @@ pub struct Remote {
 pub struct Machine {
     pub host: Host,
     pub operations: Vec<Operation>,
-    /// The compiler of the probe; `unknown` if it does not say.
+    /// `unknown` if it does not say.
     pub compiler: String,
 }
 

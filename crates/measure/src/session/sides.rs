@@ -17,7 +17,7 @@ pub enum Sides {
 }
 
 impl Sides {
-    /// The names of the sides, all different; empty for one side.
+    /// All different; empty for one side.
     pub fn names(&self) -> Vec<String> {
         match self {
             Sides::One => Vec::new(),
@@ -52,7 +52,6 @@ impl Sides {
         }
     }
 
-    /// The environments that a user's commands make.
     pub fn environments(&self) -> &[Environment] {
         if let Sides::Commands(_, environments) = self {
             environments
@@ -61,12 +60,12 @@ impl Sides {
         }
     }
 
-    /// Whether the sides are variants of the native environment: another probe or other directories.
+    /// Another probe or other directories.
     pub fn are_variants(&self) -> bool {
         !matches!(self, Sides::Commands(..)) && !self.names().is_empty()
     }
 
-    /// Whether all cases run on one other machine, or several, and none on this one.
+    /// On one other machine, or several.
     pub fn is_all_elsewhere(&self) -> bool {
         let environments = self.environments();
         !environments.is_empty()

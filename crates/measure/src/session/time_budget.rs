@@ -69,7 +69,7 @@ impl Session {
             .map_or(FULL, |left| Effort::within(left / PASSES / passes / cases))
     }
 
-    /// The slots for so many cases, of which each has one slot in every time block.
+    /// Each case has one slot in every time block.
     pub(super) fn slots(&self, cases: u32) -> Slots {
         let Some(left) = self.left() else {
             return Slots::SHORT;
@@ -80,7 +80,7 @@ impl Session {
         }
     }
 
-    /// A note if probes must be built first, for which the promised time does not pay.
+    /// The promised time does not pay for building.
     pub fn builds_first(&self, job: &Job) -> Option<String> {
         let whole = self.options.whole?.as_secs_f64();
         let names: BTreeSet<&str> = job
@@ -122,7 +122,7 @@ impl Session {
         }
     }
 
-    /// The least time for a case: its starts, its passes, and a slot in each block of the first look.
+    /// Its starts, its passes, and a slot in each block of the first look.
     fn least(&self, planned: &Planned, cache: &mut EntryCache) -> Duration {
         let counted =
             !self.options.verify || only_for_speed(planned) || cache.find(self, planned).is_some();

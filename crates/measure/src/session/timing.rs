@@ -26,8 +26,7 @@ const PROOF_OF_TIMED: f64 = 0.6;
 const BESIDE_SAMPLES: f64 = 1.25;
 
 impl Session {
-    /// Measures the run of this number, from 0. The results so far go to `out` after each look, so that an
-    /// interrupted or killed run keeps them.
+    /// Results go to `out` after each look, so that an interrupted or killed run keeps them. `index` counts from 0.
     pub(super) fn time(
         &mut self,
         job: &Job,

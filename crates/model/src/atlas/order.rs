@@ -43,7 +43,6 @@ pub fn oldest_first(a: &str, b: &str) -> Ordering {
         .then_with(|| newest_first(b, a))
 }
 
-/// Whether two releases are of one series and build.
 pub fn are_alike(a: &str, b: &str) -> bool {
     (series(a), build(a)) == (series(b), build(b))
 }

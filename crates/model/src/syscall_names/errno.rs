@@ -10,7 +10,7 @@ const RESTARTS: [(i32, &str); 4] = [
     (516, "ERESTART_RESTARTBLOCK"),
 ];
 
-/// The name of an error by its number, which is positive; `E` and the number if it has none.
+/// `E` and the number if it has none.
 pub fn name(number: i32) -> String {
     if let Some((_, name)) = RESTARTS.iter().find(|(restart, _)| *restart == number) {
         return (*name).to_string();

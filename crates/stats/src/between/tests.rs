@@ -6,7 +6,6 @@ use crate::{Calm, launches, median};
 use model::{Block, Measurement};
 use rand::rngs::ChaCha8Rng;
 
-/// Standard deviations of the effects that move simulated runs.
 #[derive(Clone, Copy)]
 struct Truth {
     machine: f64,
@@ -30,7 +29,7 @@ fn moved(session: f64, run: f64) -> Truth {
         ..QUIET
     }
 }
-/// `runs` of one session of three launches each, with how much slower the machine was, by a machine that is known by `earlier`.
+/// Three launches each; the machine is known by `earlier`.
 fn session(
     random: &mut ChaCha8Rng,
     cost: f64,

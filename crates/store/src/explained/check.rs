@@ -7,7 +7,7 @@ use model::explained::{Call, Change, KernelExplanation, KernelVersus, MOST_INSTR
 /// Levels of a tree: JSON is read to a depth of 128, and a level is a map in a list. Real ones have 30.
 const DEEPEST: usize = 56;
 
-/// Checks that the tree, the groups and the functions add up to at most the file's instructions.
+/// The tree, the groups and the functions add up to at most the file's instructions.
 pub fn explained(file: &KernelExplanation) -> Checked {
     name("operation", &file.operation)?;
     name("environment", &file.environment)?;
@@ -47,7 +47,7 @@ pub fn explained(file: &KernelExplanation) -> Checked {
     calls.map_or_else(|| wrong("tree", "has more calls than can be"), |_| Ok(()))
 }
 
-/// Checks both explanations, that they are of the same operation, and each difference.
+/// Both are of the same operation.
 pub fn versus(file: &KernelVersus) -> Checked {
     name("operation", &file.operation)?;
     for (side, explanation) in [("before", &file.before), ("after", &file.after)] {

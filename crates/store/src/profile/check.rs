@@ -49,7 +49,6 @@ fn sections(all: &[Section]) -> Checked {
     calls(all.iter().flat_map(|section| &section.calls)).map_err(|error| error.within("sections: "))
 }
 
-/// Refuses contradictions that no tracer writes, and that an edited file may contain.
 pub fn edited(file: &Profile) -> Checked {
     for group in &file.groups {
         let mut seen = BTreeSet::new();
@@ -123,7 +122,7 @@ fn wall(file: &Profile) -> Checked {
     Ok(())
 }
 
-/// Checks each call, named by its place in the file, and that their sums fit into 64 bits.
+/// And that their sums fit into 64 bits.
 pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
     for (i, count) in calls.clone().enumerate() {
         call(count).map_err(|error| error.within(&format!("calls[{i}] ({}): ", count.call)))?;
@@ -131,7 +130,7 @@ pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked 
     sums(calls)
 }
 
-/// Checks the optional parts: names that can be shown, and sums that fit into 64 bits.
+/// Names that can be shown, and sums that fit into 64 bits.
 fn details(file: &Profile) -> Checked {
     let objects = file.objects.iter().map(|object| &object.count);
     let (waits, stacks, tree) = (file.waits.iter(), file.stacks.iter(), file.tree.iter());
@@ -211,7 +210,7 @@ fn outside(outside: &Outside) -> Checked {
     )
 }
 
-/// Refuses processes that appear twice, and names that are too long.
+/// Also names that are too long.
 pub fn processes(groups: &[ProcessGroup]) -> Checked {
     let mut seen = BTreeSet::new();
     groups.iter().try_for_each(|process| {

@@ -15,7 +15,7 @@ const MAX_SAMPLES: usize = 10_000_000;
 /// The largest number of one call per iteration.
 const MOST_ENTRIES: f64 = 1e9;
 
-/// Checks a whole run, and names the record and field of the first wrong value.
+/// Names the record and field of the first wrong value.
 pub fn run(run: &Run) -> Checked {
     name("tool.name", &run.tool.name)?;
     names(

@@ -127,7 +127,6 @@ pub fn check_results(results: usize, records: usize) -> Checked {
     }
 }
 
-/// Puts the index of a further run in front of the place of an error.
 pub fn in_repeat(index: usize) -> impl Fn(Invalid) -> Invalid {
     move |error| error.within(&format!("repeats[{index}]."))
 }
@@ -135,14 +134,12 @@ pub fn in_repeat(index: usize) -> impl Fn(Invalid) -> Invalid {
 pub const ONE_OF_THREE: &str = "must have exactly one of samples, error and counted";
 
 impl Repeats {
-    /// The differences of all further runs from the first, as a file stores them.
     pub fn from_run(run: &Run) -> Repeats {
         Repeats {
             repeats: run.repeats.iter().map(Repeat::from_run).collect(),
         }
     }
 
-    /// Makes whole runs of the differences, and adds them to the first run.
     pub fn complete(self, first: &mut Run) -> Checked {
         check_number(first, self.repeats.len())?;
         first.repeats = self

@@ -144,7 +144,6 @@ pub fn program(arguments: &[&str]) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// The text between quotes.
 fn path(argument: &str) -> Option<Vec<u8>> {
     argument.strip_prefix('"')?;
     argument

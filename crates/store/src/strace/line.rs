@@ -61,7 +61,7 @@ impl Call<'_> {
         self.returned.is_none() && self.error.is_none()
     }
 
-    /// The return value; `None` if the call failed or did not return.
+    /// `None` if it failed or did not return.
     pub fn succeeded(&self) -> Option<i64> {
         if self.error.is_none() {
             self.returned
@@ -77,7 +77,7 @@ const LONGEST_NAME: usize = 40;
 const DETACHED: &str = "<detached ...>";
 const UNFINISHED: &str = "<unfinished ...>";
 
-/// The prefix and the kind of a line. Lines of the traced program become [`Line::Foreign`].
+/// Lines of the traced program become [`Line::Foreign`].
 pub fn parse(line: &str) -> (Prefix, Line<'_>) {
     let line = line.trim_end();
     if ADDED.iter().any(|added| line.starts_with(added)) {

@@ -53,7 +53,7 @@ impl Open {
 }
 
 impl Log {
-    /// Takes the next line of the log. `number` is its line number, for messages.
+    /// `number` is for messages.
     pub fn line(&mut self, number: usize, line: &str) {
         let (prefix, about) = parse(line);
         // A foreign line must not set the clock or name a thread, even if it begins like a prefix.

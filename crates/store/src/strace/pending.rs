@@ -12,7 +12,6 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Returns what this thread had begun before.
     pub fn insert(&mut self, thread: u64, text: String) -> Option<String> {
         let before = self.remove(thread);
         self.named
@@ -23,7 +22,7 @@ impl Pending {
         before
     }
 
-    /// Forgets the unfinished call of a thread, for example because the thread ended, and returns its text.
+    /// Returns its text.
     pub fn remove(&mut self, thread: u64) -> Option<String> {
         let text = self.texts.remove(&thread)?;
         if let Some(threads) = self.named.get_mut(name(&text)) {
@@ -39,19 +38,16 @@ impl Pending {
         }
     }
 
-    /// Whether the thread has an unfinished call.
     pub fn has(&self, thread: u64) -> bool {
         self.texts.contains_key(&thread)
     }
 
-    /// Whether the thread's unfinished call has this name.
     pub fn is_in(&self, thread: u64, call: &str) -> bool {
         self.texts
             .get(&thread)
             .is_some_and(|text| name(text) == call)
     }
 
-    /// The only thread that is in this call.
     pub fn only(&self, call: &str) -> Option<u64> {
         let threads = self.named.get(call).filter(|threads| threads.len() == 1)?;
         threads.first().copied()
@@ -66,7 +62,7 @@ impl Pending {
             .unwrap_or_else(|| format!("{call}("))
     }
 
-    /// Removes all unfinished calls, at the end of the log.
+    /// At the end of the log.
     pub fn take(&mut self) -> BTreeMap<u64, String> {
         std::mem::take(self).texts
     }

@@ -262,7 +262,6 @@ fn is_around(line: &str) -> bool {
             .any(|begin| text.starts_with(begin))
 }
 
-/// Whether a table begins here.
 pub fn is_header(line: &str) -> bool {
     kind(line).is_some()
 }

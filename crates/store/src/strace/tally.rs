@@ -12,7 +12,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds the counts of one kind of call by one program of a thread.
     pub fn add(&mut self, caller: Caller, count: CallCount) {
         add(
             &mut self.counts,
@@ -21,13 +20,13 @@ impl Tally {
         );
     }
 
-    /// Records the duration of one call for the percentiles.
+    /// For the percentiles.
     pub fn took(&mut self, call: &str, elapsed_ns: u64) {
         let histogram = self.latencies.entry(call.to_string()).or_default();
         histogram.record(elapsed_ns);
     }
 
-    /// Moves the counts of a thread to another number, when its real number becomes known.
+    /// Its real number becomes known.
     pub fn rename(&mut self, from: u64, to: u64) {
         for (((thread, index), call, class), count) in std::mem::take(&mut self.counts) {
             let thread = if thread == from { to } else { thread };
@@ -35,7 +34,7 @@ impl Tally {
         }
     }
 
-    /// All calls, including those that did not return.
+    /// Including those that did not return.
     pub fn calls(&self) -> u64 {
         self.counts.values().map(|count| count.calls).sum()
     }
@@ -56,7 +55,6 @@ impl Tally {
             .sum()
     }
 
-    /// The profile, with callers grouped by the names that `name` returns.
     pub fn profile(self, name: impl Fn(Caller) -> String) -> Profile {
         let mut named = IndexMap::new();
         for ((caller, call, class), count) in self.counts {

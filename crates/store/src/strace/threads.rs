@@ -96,7 +96,6 @@ impl Threads {
         (!hidden).then_some((all - threads, threads))
     }
 
-    /// Adds name and PID of its process to a slow call.
     pub fn named(&self, caller: Caller, call: SlowCall) -> SlowCall {
         let (thread, program) = caller;
 

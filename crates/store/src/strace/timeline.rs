@@ -77,7 +77,7 @@ impl Timeline {
         self.longest_gap.clone()
     }
 
-    /// The calls with the longest durations, the slowest first.
+    /// The slowest first.
     pub fn slowest(self) -> impl Iterator<Item = (Caller, SlowCall)> {
         self.slowest.into_values().rev()
     }

@@ -79,12 +79,12 @@ impl<'a> Btf<'a> {
         (offset == self.types.len()).then_some(())
     }
 
-    /// The ID of a type that `parse` was asked for; `None` if the kernel has no such type.
+    /// One that `parse` was asked for; `None` if the kernel has no such type.
     pub fn id(&self, kind: TypeKind, name: &str) -> Option<u32> {
         self.named.get(&(kind, name)).copied()
     }
 
-    /// The offset of a field in bytes, and the ID of its type. Unnamed structs and unions are searched as well.
+    /// The offset in bytes, and the type's ID. Unnamed structs and unions are searched as well.
     pub fn place(&self, structure: &str, path: &[Step]) -> Option<(u32, u32)> {
         let mut id = self.id(TypeKind::Struct, structure)?;
         let mut bits: u32 = 0;
@@ -99,7 +99,7 @@ impl<'a> Btf<'a> {
         Some((bits / 8, id))
     }
 
-    /// The size in bytes of a number, a pointer or an enumerator; `None` for other types.
+    /// In bytes, of a number, a pointer or an enumerator; `None` for other types.
     pub fn scalar_size(&self, id: u32) -> Option<u32> {
         let head = self.type_of(self.resolved(id)?)?;
         if !matches!(head.kind, INT | POINTER | ENUM) {
@@ -108,7 +108,7 @@ impl<'a> Btf<'a> {
         self.size(id)
     }
 
-    /// The offset of a field in bytes; `path` is `a.b` for a field of a nested struct.
+    /// In bytes; `path` is `a.b` for a field of a nested struct.
     pub fn field(&self, structure: &str, path: &str) -> Option<u32> {
         let steps: Vec<Step> = path
             .split('.')
@@ -117,7 +117,7 @@ impl<'a> Btf<'a> {
         Some(self.place(structure, &steps)?.0)
     }
 
-    /// The name of struct `id`, and the path in it that an access string such as `0:2:1` (CO-RE) stands for.
+    /// An access string such as `0:2:1` (CO-RE): the struct's name, and the path in it.
     pub fn access(&self, id: u32, indices: &str) -> Option<(&'a str, Vec<Step>)> {
         let structure = self.name(id)?;
         let (mut id, mut steps) = (id, Vec::new());
@@ -138,19 +138,19 @@ impl<'a> Btf<'a> {
         Some((structure, steps))
     }
 
-    /// The name of a type; empty if it has none, `None` if there is no such type.
+    /// Empty if it has none, `None` if there is no such type.
     pub fn name(&self, id: u32) -> Option<&'a str> {
         self.string(self.type_of(id)?.name)
     }
 
-    /// The string at an offset of the string section; `None` beyond its end or if it is not UTF-8.
+    /// `None` beyond the section's end or if it is not UTF-8.
     pub fn string(&self, at: u32) -> Option<&'a str> {
         let text = self.strings.get(at as usize..)?;
         let end = text.iter().position(|byte| *byte == 0)?;
         std::str::from_utf8(&text[..end]).ok()
     }
 
-    /// Names and type IDs of the variables in a section such as `.maps`.
+    /// With type IDs; a section such as `.maps`.
     pub fn variables(&self, section: &str) -> Option<Vec<(&'a str, u32)>> {
         let id = self.id(TypeKind::Section, section)?;
         let at = *self.offsets.get(id as usize)? as usize + 12;
@@ -162,7 +162,7 @@ impl<'a> Btf<'a> {
             .collect()
     }
 
-    /// Names of members with the IDs of their types.
+    /// With the IDs of their types.
     pub fn members(&self, id: u32) -> Option<Vec<(&'a str, u32)>> {
         let head = self.type_of(id)?;
         (0..if head.kind == STRUCT { head.count } else { 0 })
@@ -173,19 +173,19 @@ impl<'a> Btf<'a> {
             .collect()
     }
 
-    /// The ID of the type that a pointer points to; `None` if `id` is not a pointer.
+    /// `None` if `id` is not a pointer.
     pub fn pointee(&self, id: u32) -> Option<u32> {
         let head = self.type_of(self.resolved(id)?)?;
         (head.kind == POINTER).then_some(head.size_or_type)
     }
 
-    /// The number of elements of an array; `None` if `id` is not an array.
+    /// `None` if `id` is not an array.
     pub fn length(&self, id: u32) -> Option<u32> {
         (self.type_of(id)?.kind == ARRAY).then_some(())?;
         word(self.types, *self.offsets.get(id as usize)? as usize + 20)
     }
 
-    /// The size in bytes of a type, behind typedefs and qualifiers; `None` for functions and what is larger than 4 GiB.
+    /// In bytes, behind typedefs and qualifiers; `None` for functions and what is larger than 4 GiB.
     pub fn size(&self, id: u32) -> Option<u32> {
         let id = self.resolved(id)?;
         let head = self.type_of(id)?;
@@ -199,7 +199,7 @@ impl<'a> Btf<'a> {
         }
     }
 
-    /// The offset of an array's element in bits, and its type.
+    /// The offset in bits, and the type.
     fn element(&self, id: u32, index: u32) -> Option<(u32, u32)> {
         let id = self.resolved(id)?;
         (self.type_of(id)?.kind == ARRAY).then_some(())?;
@@ -213,7 +213,7 @@ impl<'a> Btf<'a> {
         Some((bits, element))
     }
 
-    /// How many arguments the function has that `typedef` points to, the context included.
+    /// Of the function that `typedef` points to, the context included.
     pub fn arguments(&self, typedef: &str) -> Option<u32> {
         let pointer = self
             .type_of(self.id(TypeKind::Typedef, typedef)?)?
@@ -222,7 +222,7 @@ impl<'a> Btf<'a> {
         (function.kind == FUNC_PROTO).then_some(function.count)
     }
 
-    /// The offset of a member in bits, and its type. Each type is searched once: malformed BTF may contain cycles.
+    /// The offset in bits, and the type. Each type is searched once: malformed BTF may contain cycles.
     fn member(&self, id: u32, wanted: &str, seen: &mut HashSet<u32>) -> Option<(u32, u32)> {
         let id = self.resolved(id)?;
         let head = self.type_of(id)?;
@@ -292,7 +292,7 @@ struct Head {
 }
 
 impl Head {
-    /// The number of bytes that follow the head; `None` for a kind that this code does not know.
+    /// Bytes behind the head; `None` for a kind that this code does not know.
     fn extra(&self) -> Option<usize> {
         let count = self.count as usize;
         match self.kind {
@@ -315,7 +315,7 @@ fn sections(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((part(bytes, header, 8)?, part(bytes, header, 16)?))
 }
 
-/// One of the parts behind the header, whose offset and length are at `at`.
+/// Offset and length of the part are at `at`.
 fn part(bytes: &[u8], header: usize, at: usize) -> Option<&[u8]> {
     let start = header.checked_add(word(bytes, at)? as usize)?;
     bytes.get(start..start.checked_add(word(bytes, at + 4)? as usize)?)
@@ -325,7 +325,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Whether the string at an offset is `text`. Does not search for its end, because this is called for every type.
+/// Does not search for the string's end, because this is called for every type.
 fn is(strings: &[u8], at: u32, text: &[u8]) -> bool {
     let rest = strings
         .get(at as usize..)

@@ -87,9 +87,10 @@ struct Pair {
     measured_ns: Option<f64>,
 }
 
-/// Measures the overhead of tracing, in up to 2 s. Leaves the programs attached, with all counts at zero.
+/// Takes up to 2 s. Leaves the programs attached, with all counts at zero.
 ///
 /// # Errors
+///
 /// The child cannot be started, or the kernel refuses to attach a program or to mark the child.
 pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let _alone = CALIBRATING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,14 +158,14 @@ impl Calibration {
         }
     }
 
-    /// The part of a call's time that the programs do not see, in nanoseconds: the way into the kernel and back.
+    /// In nanoseconds: the way into the kernel and back.
     pub fn unseen_ns(&self) -> f64 {
         self.offset
             .filter(|offset| offset.high < 0.0)
             .map_or(0.0, |offset| -offset.ns)
     }
 
-    /// Whether the overhead of calls, and the offset if times are measured, came out with a usable interval.
+    /// The overhead of calls, and the offset if times are measured, have a usable interval.
     pub fn is_known(&self) -> bool {
         self.added.is_some_and(|added| {
             added[..=Kind::Path as usize]
@@ -173,14 +174,14 @@ impl Calibration {
         }) && (self.offset.is_none() || self.offset_ns().is_some())
     }
 
-    /// Nanoseconds to subtract from each measured call, never below zero; `None` if the pairs disagree too much.
+    /// Nanoseconds, never below zero; `None` if the pairs disagree too much.
     pub fn offset_ns(&self) -> Option<f64> {
         self.offset?.within(self.call_ns)
     }
 }
 
 impl Pair {
-    /// The time that tracing adds to each kind of event, in nanoseconds, without the calls that come with the event.
+    /// Nanoseconds for each kind of event, without the calls that come with it.
     fn added_ns(&self) -> Each<f64> {
         let [plain, descriptor, path, many, name, switch, process] =
             std::array::from_fn(|kind| self.traced.times[kind] - self.untraced.times[kind]);
@@ -220,7 +221,7 @@ fn typical_ns(before: &[u32], now: &[u32]) -> Option<f64> {
     }
 }
 
-/// A child that does `work`, which may not allocate, with ends of two pipes; and the other ends.
+/// `work` may not allocate; it gets ends of two pipes, the caller the others.
 fn forked(work: impl FnOnce(&OwnedFd, &OwnedFd)) -> nix::Result<(Pid, OwnedFd, OwnedFd)> {
     let (there, to) = pipe2(OFlag::O_CLOEXEC)?;
     let (from, back) = pipe2(OFlag::O_CLOEXEC)?;
@@ -262,7 +263,7 @@ impl Caller {
     }
 }
 
-/// Pins the child to the CPU that this process is on.
+/// On the CPU that this process is on.
 fn pin(child: Pid) -> Option<u32> {
     let cpu = nix::sched::sched_getcpu().ok()?;
     let mut set = CpuSet::new();
@@ -293,7 +294,6 @@ impl Drop for Caller {
 /// The call without work. No other part of the child makes it.
 const BARE: i64 = libc::SYS_getppid;
 
-/// Allocates nothing.
 fn serve(go: &OwnedFd, answer: &OwnedFd) {
     // SAFETY: opens a file that every system has; a descriptor of -1 makes calls fail, which costs as much.
     let [zeros, libraries] = [c"/dev/zero", c"/usr/lib"]
@@ -359,7 +359,7 @@ impl Peer {
     }
 }
 
-/// The mean time of `work` in nanoseconds; 0 if it fails once.
+/// In nanoseconds; 0 if it fails once.
 fn mean_ns(count: u32, mut work: impl FnMut() -> bool) -> f64 {
     let start = Instant::now();
     for _ in 0..count {
@@ -380,7 +380,7 @@ fn process_ns() -> f64 {
     })
 }
 
-/// The time of a page fault in nanoseconds, when memory is touched for the first time.
+/// In nanoseconds, when memory is touched for the first time.
 fn fault_ns() -> f64 {
     const PAGES: usize = 32;
     let (bytes, access) = (PAGES * PAGE_BYTES, libc::PROT_READ | libc::PROT_WRITE);
@@ -439,7 +439,7 @@ fn turns(zeros: i32, libraries: i32, names: &mut u32) -> [f64; 5] {
 /// Far from the last one, or the processor would fetch it before it is needed.
 const STRIDE: u32 = 2_654_435_761;
 
-/// A path that leads nowhere, with its 0.
+/// With its 0.
 fn made_up(directory: &[u8], number: u32) -> [u8; 32] {
     let mut path = [0; 32];
     let file = b"os-release/";
@@ -459,7 +459,7 @@ fn asked(directory: i32, path: &[u8; 32]) -> i64 {
     unsafe { libc::syscall(libc::SYS_faccessat, directory, path.as_ptr(), libc::F_OK) }
 }
 
-/// The nanoseconds of `call` after it has displaced part of the first-level cache, as other work of a program would.
+/// In nanoseconds, after displacing part of the first-level cache, as other work of a program would.
 fn timed(memory: &mut [u8; MEMORY], turn: u32, call: impl FnOnce() -> i64) -> f64 {
     for line in memory.chunks_exact_mut(CACHE_LINE) {
         line[0] = line[0].wrapping_add(turn as u8);

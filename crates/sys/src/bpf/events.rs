@@ -11,7 +11,7 @@ const SCRIPT_BYTES: usize = 256;
 const LINES_BYTES: usize = 2048;
 pub const PYTHON_FIELDS: usize = 12;
 
-/// Kinds of events: `enum event_kind`.
+/// `enum event_kind`.
 pub mod event {
     pub const MAPPED: u32 = 1;
     pub const FORKED: u32 = 2;

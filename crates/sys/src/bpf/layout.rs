@@ -74,14 +74,14 @@ pub mod kind {
     pub const FUTEX: u8 = 15;
 }
 
-/// Kinds of locks of the kernel: `enum lock`.
+/// `enum lock`.
 pub mod lock {
     pub const MMAP: u8 = 1;
     pub const INODE: u8 = 2;
     pub const TLB: u8 = 3;
 }
 
-/// The work that the programs do for a call: `enum what`.
+/// `enum what`.
 pub mod what {
     pub const BYTES: u8 = 1;
     pub const DESCRIPTOR: u8 = 2;
@@ -94,7 +94,7 @@ pub mod what {
     pub const SENT: u8 = 9;
 }
 
-/// Who ended a wait: `enum waker`.
+/// `enum waker`.
 pub mod waker {
     pub const THREAD: u32 = 1;
     pub const PARENT: u32 = 2;
@@ -236,7 +236,6 @@ shared! {
         outer: u32,
     }
 
-    /// Key of calls by path or descriptor.
     #[derive(Debug, PartialEq, Eq)]
     ObjectKey "object_key" {
         object: u64,
@@ -250,7 +249,7 @@ shared! {
         object: u64,
         waker: u64,
         site: u64,
-        /// 0 if it was not told apart.
+        /// 0 if not told apart.
         thread: u32,
         process: u32,
     }
@@ -263,14 +262,12 @@ shared! {
         epoll: u32,
     }
 
-    /// Key of requests.
     #[derive(Debug, Default, PartialEq, Eq)]
     ServedKey "served_key" {
         group: u64,
         peer: u64,
     }
 
-    /// Key of requests of io_uring.
     #[derive(Debug, Default, PartialEq, Eq)]
     RingKey "ring_key" {
         group: u32,
@@ -278,14 +275,12 @@ shared! {
         way: u16,
     }
 
-    /// Sums over requests of io_uring.
     #[derive(Debug, Default, PartialEq, Eq)]
     RingSum "ring_sum" {
         requests: u64,
         elapsed: u64,
     }
 
-    /// Sums over requests.
     #[derive(Debug, Default, PartialEq, Eq)]
     Served "served" {
         requests: u64,
@@ -298,7 +293,6 @@ shared! {
         blocked: u64,
     }
 
-    /// Key of waits for locks of the kernel.
     #[derive(Debug, PartialEq, Eq)]
     LockKey "lock_key" {
         /// The operation has the tracepoint's flags, and the kind is that of the lock: `lock`.
@@ -366,7 +360,7 @@ shared! {
         used: Used,
         pid: u32,
         process: u32,
-        /// 2 if it was in that call when tracing began.
+        /// 2 if in that call when tracing began.
         inside: u32,
         value: u32,
         name: [u8; NAME_BYTES],
@@ -472,7 +466,7 @@ pub type Rows = [Row; 2 * NUMBERS];
 /// The same of the waits that a call can end and, in the upper half, that it ends in.
 pub type WaitsOf = [u8; 2 * NUMBERS];
 
-/// The shortest duration in a bucket, in nanoseconds.
+/// In nanoseconds.
 pub fn bucket_ns(bucket: usize) -> u64 {
     let steps = 1 << STEP_BITS;
     if bucket < steps {

@@ -39,9 +39,10 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Loads the programs that `config` needs, and attaches none of them yet.
+    /// None is attached yet.
     ///
     /// # Errors
+    ///
     /// The kernel has no BTF, is too old, or refuses a map or a program; a refusal by the verifier comes with the end of its log.
     pub fn load(config: &Config) -> Result<Programs> {
         let release = nix::sys::utsname::uname()
@@ -52,7 +53,7 @@ impl Programs {
         Programs::load_with(config, version(&release), true)
     }
 
-    /// For a kernel of this release; `casts`: whether to use casts if the kernel has them.
+    /// `casts`: whether to use them if the kernel has them.
     fn load_with(config: &Config, release: (u32, u32), casts: bool) -> Result<Programs> {
         let object =
             Object::parse(object::BYTES).context("the BPF programs in this binary are damaged")?;
@@ -108,7 +109,7 @@ impl Programs {
         })
     }
 
-    /// Attaches the programs that are not attached, in order; nothing is counted before `begin`, except for marked tasks.
+    /// In order; nothing is counted before `begin`, except for marked tasks.
     pub fn attach(&mut self) -> Result<()> {
         for (program, event) in &self.programs[self.links.len()..] {
             let link = match event {
@@ -121,7 +122,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Starts sampling on all CPUs that are online, if samples are wanted.
+    /// On all CPUs that are online, if samples are wanted.
     pub fn sample(&mut self) -> Result<()> {
         self.sampler.as_mut().map_or(Ok(()), Sampler::start)
     }
@@ -133,12 +134,12 @@ impl Programs {
             .map(|sampler| (sampler.hz, sampler.interruption))
     }
 
-    /// The ring of events, in the order in which they happened; it stays empty unless stacks are wanted.
+    /// In the order in which they happened; empty unless stacks are wanted.
     pub fn events(&mut self) -> &mut Ring {
         &mut self.maps.events
     }
 
-    /// Stops sampling and detaches all programs; their maps can still be read.
+    /// Stops sampling too; maps can still be read.
     pub fn detach(&mut self) {
         self.sampler.iter_mut().for_each(Sampler::stop);
         self.links.clear();
@@ -177,7 +178,7 @@ impl Programs {
         self.call(&self.begin).map(drop)
     }
 
-    /// The traced tasks that have not ended, each with the call that it is in.
+    /// Those that have not ended, each with the call that it is in.
     pub fn live(&self) -> Result<Vec<Live>> {
         let bytes = self.call(&self.list)?;
         Ok(bytes
@@ -196,7 +197,7 @@ impl Programs {
         Ok(bytes)
     }
 
-    /// The programs' totals; counters of what was lost are among them.
+    /// Totals, with counters of what was lost.
     pub fn globals(&self) -> Result<Globals> {
         self.maps
             .globals
@@ -204,7 +205,7 @@ impl Programs {
             .context("BPF map 'globals' is empty")
     }
 
-    /// Sets all counts back to zero. Nothing may be traced meanwhile: entries would be half cleared.
+    /// Nothing may be traced meanwhile: entries would be half cleared.
     pub fn reset(&mut self) -> Result<()> {
         let maps = &mut self.maps;
         maps.events.drain(&mut |_| ());
@@ -229,7 +230,7 @@ impl Programs {
         maps.names.clear()
     }
 
-    /// The counts of a native call's durations on one CPU, by bucket; `None` if it was not made there.
+    /// By bucket; `None` if the native call was not made there.
     pub fn durations_on(&self, cpu: u32, number: u16) -> Result<Option<Vec<u32>>> {
         let window = self.maps.windows.get_large(&cpu)?;
         let window = window.with_context(|| format!("BPF map 'windows' has no CPU {cpu}"))?;
@@ -239,7 +240,7 @@ impl Programs {
             .map(|counts| counts.to_vec()))
     }
 
-    /// Reads all maps. Programs may count meanwhile: `Raw::torn` reports if calls moved between maps.
+    /// Programs may count meanwhile: `Raw::torn` reports if calls moved between maps.
     pub fn read(&self) -> Result<Raw> {
         let maps = &self.maps;
         let ended = self.maps.ended.get(&ONLY)?.filter(|ended| *ended > 0);
@@ -296,17 +297,17 @@ impl Programs {
         Ok(windows)
     }
 
-    /// Samples that were taken beside the counting of calls, by address in user space.
+    /// Taken beside the counting of calls, by address in user space.
     pub fn places(&self) -> Result<Vec<(Place, u64)>> {
         self.maps.places.entries()
     }
 
-    /// Adds a descriptor that was in an epoll set before the trace began, which the programs have not seen.
+    /// The programs have not seen descriptors that were in an epoll set before the trace began.
     pub fn set_polled(&self, key: &PolledKey, descriptor: u64) -> Result<()> {
         self.maps.polled.set(key, &descriptor)
     }
 
-    /// Lets samples of a Python process contain its functions from then on; `python` has the offsets in its interpreter.
+    /// Its samples contain its functions from then on; `python` has the offsets in its interpreter.
     pub fn set_python(&self, process: u32, python: &Python) -> Result<()> {
         self.maps.pythons.set(&process, python)
     }

@@ -98,9 +98,8 @@ struct Batch {
 }
 
 impl<K: Plain, V: Plain> Map<K, V> {
-    /// Creates a map whose keys and values have the lengths of `K` and `V`.
-    ///
     /// # Errors
+    ///
     /// A kind with several values to an element, or the kernel's refusal.
     pub fn create(spec: &MapSpec) -> Result<Map<K, V>> {
         // The values of an array are 8 bytes apart, or a multiple.
@@ -122,17 +121,16 @@ impl<K: Plain, V: Plain> Map<K, V> {
         })
     }
 
-    /// The number that instructions refer to the map by; valid as long as this lives.
+    /// Instructions refer to the map by it; valid as long as this lives.
     pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// The value of a key, `None` if it has none.
     pub fn get(&self, key: &K) -> Result<Option<V>> {
         Ok(self.get_large(key)?.map(|value| *value))
     }
 
-    /// As `get`, for values that are too large for the stack.
+    /// For values that are too large for the stack.
     pub fn get_large(&self, key: &K) -> Result<Option<Box<V>>> {
         let mut value = V::new_box_zeroed()
             .ok()
@@ -147,13 +145,12 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// Creates or overwrites the value of a key.
     pub fn set(&self, key: &K, value: &V) -> Result<()> {
         self.update(key, value, ANY)
             .with_context(|| self.failed("written"))
     }
 
-    /// Sets all values of an array to zero, by one system call each: arrays have no batches that delete.
+    /// Values of an array, by one system call each: arrays have no batches that delete.
     pub fn zero(&self) -> Result<()>
     where
         K: From<u32>,
@@ -164,7 +161,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         (0..self.entries as u32).try_for_each(|key| self.set(&K::from(key), &none))
     }
 
-    /// Lets only programs write to the map from then on: the verifier then knows its values as constants.
+    /// Only programs can write from then on: the verifier then knows the values as constants.
     pub fn freeze(&self) -> Result<()> {
         // SAFETY: the command reads only the descriptor.
         unsafe { self.command(MAP_FREEZE, None, 0, ANY) }.with_context(|| self.failed("frozen"))
@@ -225,13 +222,13 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// All entries of a hash. Nothing may delete from it meanwhile.
+    /// Of a hash. Nothing may delete from it meanwhile.
     pub fn entries(&self) -> Result<Vec<(K, V)>> {
         self.batches(MAP_LOOKUP_BATCH)
             .with_context(|| self.failed("listed"))
     }
 
-    /// Removes all entries of a hash.
+    /// Of a hash.
     pub fn clear(&self) -> Result<()> {
         self.batches(MAP_LOOKUP_AND_DELETE_BATCH)
             .map(drop)

@@ -34,9 +34,9 @@ pub struct Program {
     /// The tracepoint or iterator that it attaches to, such as `sys_enter`.
     pub target: String,
     pub code: Vec<u64>,
-    /// Instructions that load the address of a map, with its name.
+    /// With the map's name.
     pub addresses: Vec<(usize, String)>,
-    /// Instructions that call a function of the kernel, with its name.
+    /// With the function's name.
     pub calls: Vec<(usize, String)>,
     pub accesses: Vec<Access>,
 }
@@ -64,7 +64,7 @@ pub struct MapDefinition {
 pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian>;
 
 impl Program {
-    /// The kernel's type that describes what the program attaches to; `None` if that is an event.
+    /// What the program attaches to; `None` if that is an event.
     pub fn kernel_type(&self) -> Option<(TypeKind, String)> {
         match self.attachment {
             Attachment::Tracepoint => {
@@ -92,7 +92,7 @@ impl Object {
         })
     }
 
-    /// The definition of a map, as in the programs' source.
+    /// As in the programs' source.
     pub fn map(&self, name: &str) -> Option<&MapDefinition> {
         self.maps.iter().find(|map| map.name == name)
     }
@@ -102,7 +102,7 @@ pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Option<&'a [u8]> {
     elf.section_by_name(name)?.data().ok()
 }
 
-/// A program with its relocations. Both are parts of its section, which holds the programs of one tracepoint.
+/// With its relocations. Both are parts of its section, which holds the programs of one tracepoint.
 fn program<'a>(
     elf: &Elf<'a>,
     symbol: &impl ObjectSymbol<'a>,
@@ -188,7 +188,7 @@ fn maps(btf: &Btf) -> Option<Vec<MapDefinition>> {
         .collect()
 }
 
-/// In section `.BTF.ext`, with the names of the sections that they belong to.
+/// In section `.BTF.ext`, with the names of their sections.
 fn accesses<'a>(btf: &Btf<'a>, bytes: &[u8]) -> Option<Vec<(&'a str, Access)>> {
     // The header's length, and offset and length of the part with relocations.
     let [header, offset, length] = [4, 24, 28].map(|at| word(bytes, at));

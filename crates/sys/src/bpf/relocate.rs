@@ -27,7 +27,7 @@ const MISSING: u64 = 0x85 | 195_896_080 << 32;
 /// `r0 = 0`: a call of an optional function that the kernel does not have.
 const NOTHING: u64 = 0xb7;
 
-/// The types that relocation looks up by name, for `Btf::parse`. `targets` are the types that programs attach to.
+/// For `Btf::parse`. `targets` are the types that programs attach to.
 pub fn wanted<'a>(
     object: &'a Object,
     targets: &'a [(TypeKind, String)],
@@ -51,9 +51,10 @@ pub struct MapReference {
     pub value: bool,
 }
 
-/// The program's instructions, fitted to the kernel and the maps.
+/// Fitted to the kernel and the maps.
 ///
 /// # Errors
+///
 /// A relocation that this loader does not know, or a map that `place` does not have.
 pub fn relocate(
     program: &Program,

@@ -29,7 +29,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Creates and maps a ring of `bytes`, a power of two; of a page if that is more.
+    /// `bytes` is a power of two; less than a page is one.
     pub fn create(name: &str, bytes: usize) -> Result<Ring> {
         let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE)
             .ok()
@@ -66,12 +66,12 @@ impl Ring {
         })
     }
 
-    /// The number that instructions refer to the ring by; valid as long as this lives.
+    /// Instructions refer to the ring by it; valid as long as this lives.
     pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// Calls `each` with all complete records, in the order in which programs reserved them, and frees their room.
+    /// In the order in which programs reserved them; frees their room.
     pub fn drain(&mut self, each: &mut dyn FnMut(&[u8])) {
         // SAFETY: both positions are aligned 64-bit words at the beginning of pages that are mapped as long as `self` lives,
         // written by us alone and by the kernel alone.

@@ -53,7 +53,7 @@ pub struct Group {
 }
 
 impl Raw {
-    /// Adds the counts that one CPU has not handed to the shared maps yet.
+    /// What one CPU has not handed to the shared maps yet.
     pub(super) fn add_window(&mut self, window: &Window) {
         self.calls.extend(
             window
@@ -84,7 +84,7 @@ impl Raw {
         self.peak_pages = self.peak_pages.max(window.peak_pages);
     }
 
-    /// The same rows with groups of one name merged, under the number of the first of them.
+    /// Merged under the number of the first group of the name.
     pub fn by_name(&self) -> Raw {
         let mut raw = self.clone();
         let mut first: BTreeMap<&str, u32> = BTreeMap::new();
@@ -116,7 +116,7 @@ impl Raw {
         );
     }
 
-    /// Gives the groups of sections the name of the processes in them: the programs store the section's hash there.
+    /// That of the processes in them: the programs store the section's hash there.
     pub(super) fn name_sections(&mut self) {
         for number in self.sections.keys() {
             let outwards =

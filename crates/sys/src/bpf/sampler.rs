@@ -62,7 +62,7 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// Starts sampling each CPU that is online, unless that is done. A CPU that comes online later is not sampled.
+    /// Unless that is done. A CPU that comes online later is not sampled.
     pub fn start(&mut self) -> Result<()> {
         if !self.events.is_empty() {
             return Ok(());
@@ -79,7 +79,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Stops sampling: closing an event detaches the program from it.
+    /// Closing an event detaches the program from it.
     pub fn stop(&mut self) {
         self.events.clear();
     }

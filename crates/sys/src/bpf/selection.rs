@@ -67,14 +67,14 @@ impl Selection {
         }
     }
 
-    /// All of them, in the order in which `Programs` takes them apart.
+    /// In the order in which `Programs` takes them apart.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         let others = [BEGIN, LIST].into_iter().chain(self.sampler);
         self.attached.iter().copied().chain(others).chain(self.next)
     }
 }
 
-/// The programs at tracepoints. Older kernels lack some tracepoints: what they would show is then missing from waits.
+/// Those at tracepoints. Older kernels lack some: what they would show is then missing from waits.
 fn attached(settings: &Settings, kernel: &Btf) -> Vec<&'static str> {
     let waits = settings.waits == 1;
     let locks = waits && kernel.arguments("btf_trace_contention_begin").is_some();
@@ -97,7 +97,6 @@ fn attached(settings: &Settings, kernel: &Btf) -> Vec<&'static str> {
         .collect()
 }
 
-/// The settings for a kernel of that release.
 pub(super) fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
     let registers = release >= REGISTERS_OF_TASKS;
     let switch = kernel.arguments("btf_trace_sched_switch");

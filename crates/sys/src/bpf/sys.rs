@@ -121,7 +121,7 @@ pub fn load_program(
     Err(Errno::EAGAIN)
 }
 
-/// Attaches a program to the tracepoint that it was loaded for, until the file descriptor is closed.
+/// To the tracepoint that it was loaded for, until the file descriptor is closed.
 pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `name` and `prog_fd`.
     let mut request = [0, program.as_raw_fd() as u64];
@@ -129,7 +129,7 @@ pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(RAW_TRACEPOINT_OPEN, &mut request) }
 }
 
-/// Lets an iterator be called, until the file descriptor is closed.
+/// It can be called until the file descriptor is closed.
 pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `prog_fd`, `target_fd`, `attach_type`, and no options.
     let mut request = [0u32; 8];
@@ -139,7 +139,7 @@ pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(LINK_CREATE, &mut request) }
 }
 
-/// Opens an iterator as a file: reading it runs the program for each task and returns what the program writes.
+/// Reading it runs the program for each task and returns what the program writes.
 pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `link_fd` and `flags`.
     let mut request = [link.as_raw_fd().cast_unsigned(), 0];
@@ -147,7 +147,7 @@ pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(ITER_CREATE, &mut request) }
 }
 
-/// Loads a description of types, which some kinds of maps require.
+/// Types, which some kinds of maps require.
 pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     let size = u32::try_from(bytes.len()).map_err(|_| Errno::E2BIG)?;
     let mut request = BtfLoad {
@@ -159,7 +159,7 @@ pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(BTF_LOAD, &mut request) }
 }
 
-/// A descriptor of a loaded program; `None` if there is none of that ID, or without privilege.
+/// `None` if there is none of that ID, or without privilege.
 pub fn program_by_id(id: u32) -> Option<OwnedFd> {
     // `prog_id`, `next_id` and `open_flags`.
     let mut request = [id, 0, 0];
@@ -167,7 +167,7 @@ pub fn program_by_id(id: u32) -> Option<OwnedFd> {
     unsafe { call_for_fd(PROG_GET_FD_BY_ID, &mut request) }.ok()
 }
 
-/// How often the kernel skipped the program because it was already running on that CPU.
+/// The program was already running on that CPU.
 pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     let mut info = [0u64; PROG_INFO_WORDS];
     let mut request = GetInfo {
@@ -181,7 +181,7 @@ pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     Ok(info[PROG_INFO_WORDS - 1])
 }
 
-/// The name as the kernel keeps it: its first 15 bytes and a 0.
+/// Its first 15 bytes and a 0.
 pub(super) fn object_name(name: &str) -> [u8; 16] {
     let mut kept = [0; 16];
     let length = name.len().min(15);

@@ -68,7 +68,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Creates all maps, with room only for what `settings` ask for, and fills in the settings.
+    /// Room only for what `settings` ask for.
     pub fn create(object: &Object, settings: &Settings) -> Result<Tables> {
         let types = sys::load_btf(&storage_btf())
             .context("the kernel refuses the types of task storage")?;
@@ -125,7 +125,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// The map that instructions refer to by `name`; `None` if there is none.
+    /// As instructions refer to it.
     pub fn place(&self, name: &str) -> Option<MapReference> {
         macro_rules! descriptor_of {
             ($($map:ident)*) => {
@@ -180,7 +180,7 @@ fn array(name: &str, flags: u32) -> MapSpec<'_> {
     }
 }
 
-/// A map of its full size if it is wanted, else of one entry: programs refer to it in any case, but it takes no memory.
+/// Else of one entry: programs refer to it in any case, but it takes no memory.
 fn if_wanted<'a>(object: &Object, name: &'a str, is_wanted: bool) -> Result<MapSpec<'a>> {
     if is_wanted {
         defined(object, name)
@@ -210,7 +210,7 @@ fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
     })
 }
 
-/// Creates a map after checking that keys and values are as long as the programs define them.
+/// Keys and values must be as long as the programs define them.
 fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, V>> {
     let defined = object
         .map(spec.name)
@@ -231,7 +231,7 @@ fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
         .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))
 }
 
-/// The number of CPUs that could ever be plugged in.
+/// That could ever be plugged in.
 fn possible_cpus() -> Result<u32> {
     const FILE: &str = "sys/devices/system/cpu/possible";
     let last = Sources::default()

@@ -3,7 +3,7 @@
 use super::Sources;
 use crate::cgroup;
 
-/// The limit in CPUs, such as 1.5; `None` if there is no visible limit.
+/// Such as 1.5; `None` if there is no visible limit.
 pub fn cpus(sources: &Sources) -> Option<f64> {
     let groups = cgroup::directories(sources, "cpu");
     groups
@@ -12,22 +12,20 @@ pub fn cpus(sources: &Sources) -> Option<f64> {
         .reduce(f64::min)
 }
 
-/// `MICROSECONDS PERIOD`, or `max PERIOD`.
 fn limit_2(sources: &Sources, group: &str) -> Option<f64> {
     let text = sources.text(&format!("{group}/cpu.max"))?;
     let (quota, period) = text.split_once(' ')?;
     share(quota.parse().ok()?, period.trim().parse().ok()?)
 }
 
-/// A quota of -1 means that there is no limit.
+/// -1 means that there is no limit.
 fn limit_1(sources: &Sources, group: &str) -> Option<f64> {
     let [quota, period] =
         ["quota", "period"].map(|name| sources.number(&format!("{group}/cpu.cfs_{name}_us")));
     share(quota?, period?)
 }
 
-/// For how many nanoseconds the limits have stopped this process's control groups since these were made: the longest of them;
-/// `None` without a visible limit.
+/// Nanoseconds since this process's control groups were made: the longest of them; `None` without a visible limit.
 pub fn throttled_ns(sources: &Sources) -> Option<u64> {
     cpus(sources)?;
     cgroup::directories(sources, "cpu")

@@ -13,7 +13,7 @@ pub struct BusyClock {
 }
 
 impl BusyClock {
-    /// Starts a period; `None` without /proc/stat.
+    /// `None` without /proc/stat.
     pub fn start(sources: &Sources) -> Option<BusyClock> {
         Some(BusyClock {
             began: Instant::now(),
@@ -22,7 +22,7 @@ impl BusyClock {
         })
     }
 
-    /// The number of CPUs that others kept busy since `start`, on average. Workers that have not been waited for count as others.
+    /// On average. Workers that have not been waited for count as others.
     pub fn cpus_since(&self, sources: &Sources) -> Option<f64> {
         let wall = self.began.elapsed().as_secs_f64();
         let ns = busy_ticks(sources)?

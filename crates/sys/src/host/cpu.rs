@@ -31,7 +31,7 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// Reads that processor's fields, or the first one's.
+    /// That processor's fields, or the first one's.
     pub fn read(sources: &Sources, number: Option<u32>) -> Cpu {
         let blocks: Vec<Cpu> = sources
             .text("proc/cpuinfo")
@@ -73,7 +73,7 @@ impl Cpu {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The model, by whichever field this architecture has for it.
+    /// By whichever field this architecture has for it.
     pub fn name(&self) -> Option<String> {
         NAMES
             .iter()
@@ -81,7 +81,7 @@ impl Cpu {
             .map(str::to_string)
     }
 
-    /// The details that distinguish processors of one name, such as `family 26, model 2, microcode 0x1`.
+    /// What distinguishes processors of one name, such as `family 26, model 2, microcode 0x1`.
     pub fn revision(&self) -> Option<String> {
         let parts: Vec<String> = REVISION
             .iter()
@@ -102,7 +102,7 @@ impl Cpu {
         )
     }
 
-    /// The policy that chooses the frequency, such as `performance`; `None` if the kernel does not control it.
+    /// Such as `performance`; `None` if the kernel does not control the frequency.
     pub fn governor(&self, sources: &Sources) -> Option<String> {
         sources.text(&self.frequency_file("scaling_governor"))
     }

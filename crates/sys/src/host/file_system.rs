@@ -31,7 +31,7 @@ const KINDS: &[(u32, &str)] = &[
     (0x3153_464a, "jfs"),
 ];
 
-/// The kind of a path's file system, such as `ext4`; the magic number in hexadecimal if it is not in the table.
+/// Such as `ext4`; the magic number in hexadecimal if it is not in the table.
 pub fn file_system(path: &Path) -> Option<String> {
     magic(path).map(name)
 }
@@ -40,7 +40,6 @@ fn magic(path: &Path) -> Option<u32> {
     Some(nix::sys::statfs::statfs(path).ok()?.filesystem_type().0 as u32)
 }
 
-/// The kind by its magic number, as `file_system` returns it.
 pub fn file_system_kind(magic: u64) -> Option<String> {
     u32::try_from(magic).ok().map(name)
 }
@@ -53,7 +52,7 @@ pub struct Room {
     pub files: Option<u64>,
 }
 
-/// The free space of a path's file system; `None` if it cannot be read.
+/// `None` if it cannot be read.
 #[allow(clippy::useless_conversion, reason = "the types differ by system")]
 pub fn room(path: &Path) -> Option<Room> {
     let facts = nix::sys::statvfs::statvfs(path).ok()?;

@@ -26,7 +26,7 @@ pub fn preemption(sources: &Sources) -> Option<String> {
     built.or_else(|| is_dynamic.then(|| "dynamic".to_string()))
 }
 
-/// The mode in the kernel's configuration, which is the default if the mode can be switched.
+/// The default if the mode can be switched.
 fn built_mode(sources: &Sources) -> Option<&'static str> {
     const MODES: [(&str, &str); 4] = [
         ("CONFIG_PREEMPT_NONE=y", "none"),
@@ -62,7 +62,7 @@ fn boot_option(sources: &Sources, start: &str) -> Option<String> {
         .map(|word| word[start.len()..].to_string())
 }
 
-/// The mode of transparent huge pages: `always`, `madvise` or `never`.
+/// Transparent ones: `always`, `madvise` or `never`.
 pub fn huge_pages(sources: &Sources) -> Option<String> {
     bracketed(
         &sources.text("sys/kernel/mm/transparent_hugepage/enabled")?,
@@ -71,7 +71,7 @@ pub fn huge_pages(sources: &Sources) -> Option<String> {
     )
 }
 
-/// A list of CPUs such as `1-3`; `None` if it is empty.
+/// Such as `1-3`; `None` if it is empty.
 pub fn listed_cpus(sources: &Sources, name: &str) -> Option<String> {
     sources
         .text(&format!("sys/devices/system/cpu/{name}"))

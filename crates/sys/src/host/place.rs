@@ -100,7 +100,7 @@ fn by_firmware(sources: &Sources) -> Option<String> {
     }
 }
 
-/// The sandbox or container that this process is in, such as `docker`; `None` if nothing shows one.
+/// Such as `docker`; `None` if nothing shows one.
 pub fn container(sources: &Sources) -> Option<String> {
     sandbox(sources)
         .or_else(|| sources.container_variable().map(str::to_string))

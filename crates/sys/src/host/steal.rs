@@ -10,14 +10,14 @@ pub struct StealClock {
 }
 
 impl StealClock {
-    /// Starts a period on one CPU, or on all of them; `None` without /proc/stat.
+    /// On one CPU, or on all; `None` without /proc/stat.
     pub fn start(sources: &Sources, cpu: Option<u32>) -> Option<StealClock> {
         let line = cpu.map_or("cpu".to_string(), |cpu| format!("cpu{cpu}"));
         let at_start = ticks(sources, &line)?;
         Some(StealClock { line, at_start })
     }
 
-    /// A period that began when the machine started, on all CPUs.
+    /// On all CPUs.
     pub fn since_boot() -> StealClock {
         StealClock {
             line: "cpu".to_string(),
@@ -25,7 +25,7 @@ impl StealClock {
         }
     }
 
-    /// Stolen time in percent of all time, idle time included; `None` if no tick has passed.
+    /// Of all time, idle time included; `None` if no tick has passed.
     pub fn percent_since(&self, sources: &Sources) -> Option<f64> {
         let (all, stolen) = ticks(sources, &self.line)?;
         let all = all.saturating_sub(self.at_start.0);
@@ -38,7 +38,7 @@ impl StealClock {
     }
 }
 
-/// All ticks, and the stolen ones.
+/// All, and the stolen ones.
 fn ticks(sources: &Sources, name: &str) -> Option<(u64, u64)> {
     let fields = cpu_ticks(sources, name)?;
     let all = fields

@@ -23,7 +23,7 @@ struct Held {
     attached: Vec<String>,
 }
 
-/// The taxes that the open descriptors of other processes show.
+/// Shown by open descriptors of other processes.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let link = sources.link("proc/self");
     processes(sources)

@@ -3,7 +3,7 @@
 use crate::Sources;
 use model::Tax;
 
-/// A tax of one of the kinds in `model::tax::kind`.
+/// One of the kinds in `model::tax::kind`.
 pub fn tax(kind: &str, detail: String) -> Tax {
     Tax {
         kind: kind.to_string(),
@@ -11,7 +11,7 @@ pub fn tax(kind: &str, detail: String) -> Tax {
     }
 }
 
-/// A process for people, such as `strace (process 12)`.
+/// Such as `strace (process 12)`.
 pub fn who(sources: &Sources, process: &str) -> String {
     match sources.text(&format!("proc/{process}/comm")) {
         Some(name) => format!("{name} (process {process})"),
@@ -19,7 +19,7 @@ pub fn who(sources: &Sources, process: &str) -> String {
     }
 }
 
-/// The IDs of all processes that /proc shows, as text.
+/// As text.
 pub fn processes(sources: &Sources) -> impl Iterator<Item = String> {
     sources
         .list("proc")

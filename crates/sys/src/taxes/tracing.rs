@@ -12,7 +12,7 @@ const DIRECTORIES: &[&str] = &["sys/kernel/tracing", "sys/kernel/debug/tracing"]
 const EVERY_CALL: &[&str] = &["raw_syscalls:", "syscalls:"];
 const SHOWN: usize = 3;
 
-/// The directory of tracefs; `None` if it is not mounted or may not be read.
+/// `None` if tracefs is not mounted or may not be read.
 pub fn directory(sources: &Sources) -> Option<&'static str> {
     DIRECTORIES.iter().copied().find(|directory| {
         sources
@@ -21,7 +21,7 @@ pub fn directory(sources: &Sources) -> Option<&'static str> {
     })
 }
 
-/// The tracers and events that are on, in the main buffer and in each instance, and kernel probes.
+/// Those that are on, in the main buffer and in each instance, and kernel probes.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let mut taxes = Vec::new();
     for (place, directory) in buffers(sources) {
@@ -32,7 +32,6 @@ pub fn taxes(sources: &Sources) -> Vec<Tax> {
     taxes
 }
 
-/// The words for each buffer in a detail, and its directory.
 fn buffers(sources: &Sources) -> Vec<(String, String)> {
     let Some(top) = directory(sources) else {
         return Vec::new();
@@ -78,7 +77,7 @@ fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
     .collect()
 }
 
-/// The kernel probes that are enabled; disabled ones cost nothing. Which calls pass a probe is not known here.
+/// Disabled ones cost nothing. Which calls pass a probe is not known here.
 fn probes(sources: &Sources) -> Option<Tax> {
     let text = sources.text("sys/kernel/debug/kprobes/list")?;
     let places: Vec<&str> = text

@@ -48,7 +48,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The counts of each class, by number of group. Calls that have not returned count as unfinished.
+    /// By number of group. Calls that have not returned count as unfinished.
     pub fn counts(&self) -> impl Iterator<Item = (u32, CallCount)> {
         all_calls(self.raw).map(|(key, counted)| {
             let count = CallCount {
@@ -59,29 +59,27 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Fills in groups, latencies and warnings. `paths` are those of control groups by ID.
+    /// `paths` are those of control groups by ID.
     pub fn fill(&self, by: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
         into.groups = groups(self.raw, self.counts(), by, paths);
         into.latencies = self.latencies();
         self.warn(into);
     }
 
-    /// The name of the processes in a key's group.
     pub fn process(&self, key: &Key) -> String {
         process_name(self.raw, key.group)
     }
 
-    /// The name of a call, with its gate if that is not the native one of the program.
+    /// With its gate if that is not the native one of the program.
     pub fn call(&self, key: &Key) -> String {
         call_name(key, self.compat.contains(&key.group))
     }
 
-    /// `ns` if times were recorded.
     pub fn timed(&self, ns: u64) -> Option<u64> {
         (self.detail == Detail::Times).then_some(ns)
     }
 
-    /// A count without its class: rows by object have none.
+    /// Rows by object have no class.
     pub fn call_count(&self, key: &Key, counted: &Counted) -> CallCount {
         let drives = names::drives_of(key.number, key.gate);
         let moves = matches!(drives, Some(Drives::Bytes { .. }));
@@ -199,7 +197,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Calls whose times are not known, those with most first.
+/// Those with most first.
 fn untimed(profile: &Profile) -> Vec<String> {
     let totals = profile
         .totals(By::Call)
@@ -214,7 +212,7 @@ fn untimed(profile: &Profile) -> Vec<String> {
         .collect()
 }
 
-/// The groups of a process tree, and the sections in it, by number.
+/// By number.
 pub fn nodes(raw: &Raw) -> BTreeMap<u32, Node> {
     let groups = raw.groups.iter();
     let mut nodes: BTreeMap<u32, Node> = groups
@@ -240,7 +238,6 @@ pub fn nodes(raw: &Raw) -> BTreeMap<u32, Node> {
     nodes
 }
 
-/// A node without what was counted in it.
 fn node(raw: &Raw, number: u32, group: &Group) -> Node {
     let section = raw.sections.get(&number);
     let text = section.map(|section| {
@@ -262,7 +259,6 @@ fn node(raw: &Raw, number: u32, group: &Group) -> Node {
     }
 }
 
-/// How many programs were executed.
 pub fn programs(raw: &Raw) -> u64 {
     let calls = all_calls(raw);
     calls.map(|(key, counted)| executed(&key, counted)).sum()
@@ -301,7 +297,7 @@ fn known(raw: &Raw, number: u32) -> u32 {
     }
 }
 
-/// The calls that have returned, and those that tasks are in.
+/// Those that have returned, and those that tasks are in.
 fn all_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
     raw.calls.iter().copied().chain(open_calls(raw))
 }
@@ -448,7 +444,7 @@ fn change_on_cpu(from: &mut Profile, change: impl Fn(u64, u64) -> Option<u64>) {
     }
 }
 
-/// The groups of the profile, in the order of [`numbers`].
+/// In the order of [`numbers`].
 pub(super) fn groups(
     raw: &Raw,
     counts: impl Iterator<Item = (u32, CallCount)>,

@@ -17,9 +17,8 @@ use sys::bpf::layout::{ACCEPTED, Address, PART_BYTES, PARTS, SLOWEST, kind};
 use sys::bpf::{Counted, Name, Raw, Wanted};
 use zerocopy::FromBytes;
 
-/// The details that the programs record for these options.
-///
 /// # Errors
+///
 /// More slow calls than there is room for, or slow calls without times.
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     let (more, slowest) = (options.more, options.more.slowest);
@@ -122,7 +121,7 @@ fn classes(decoder: &Decoder, sent: &Named, profile: &Profile) -> Vec<Sampled> {
     sampled
 }
 
-/// Fills in the stacks: each row's counts divided as its sample is.
+/// Each row's counts divided as its sample is.
 fn stacks(sampled: Vec<Sampled>, decoder: &Decoder, into: &mut Profile) {
     let mut rows: BTreeMap<(String, String, Stack), Counted> = BTreeMap::new();
     for Sampled {
@@ -193,7 +192,7 @@ fn warn(raw: &Raw, into: &mut Profile) {
     into.warnings.extend(lines);
 }
 
-/// Divides a total by weight into whole numbers that add up to it.
+/// Whole numbers that add up to the total.
 fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
     let all: u128 = weights.iter().copied().map(u128::from).sum();
     let (mut before, mut given) = (0, 0);
@@ -296,7 +295,7 @@ pub fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> O
     }
 }
 
-/// The words for an address; `None` if a socket is bound to nothing, or of another family.
+/// `None` if a socket is bound to nothing, or of another family.
 fn address_text(peer: &Address) -> Option<String> {
     let port = u16::from_be(peer.port);
     let bytes: [u8; 16] = peer.bytes[..16].try_into().ok()?;
@@ -322,7 +321,7 @@ fn address_text(peer: &Address) -> Option<String> {
     })
 }
 
-/// The address that a name holds if it is that of a socket's peer.
+/// If it is that of a socket's peer.
 pub fn address(name: &Name) -> Option<Address> {
     let (address, _) = Address::read_from_prefix(&name.text).ok()?;
     (name.kind as u8 == kind::PEER).then_some(address)
@@ -385,7 +384,6 @@ fn descriptor(name: &Name, mounts: &Mounts) -> String {
     }
 }
 
-/// The text before the first 0.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }

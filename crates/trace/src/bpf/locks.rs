@@ -33,7 +33,7 @@ const KINDS: &[(u32, &str)] = &[
     (0, "a semaphore"),
 ];
 
-/// Waits for locks by process, call, lock and function, those with most time first.
+/// Those with most time first.
 pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
     fn row(entry: ((String, String, String, Option<String>), LockCount)) -> LockCount {
         let ((process, call, lock, function), sum) = entry;
@@ -75,7 +75,7 @@ fn call(decoder: &Decoder, key: &Key) -> String {
     }
 }
 
-/// Requests to other CPUs to flush their TLBs, by process and call, the most first.
+/// Requests to other CPUs, by process and call, the most first.
 pub fn shoot_downs(decoder: &Decoder) -> Vec<ShootDowns> {
     fn row(entry: ((String, String), u64)) -> ShootDowns {
         let ((process, call), count) = entry;

@@ -281,7 +281,7 @@ impl Bpf {
         Ok(globals.ending > 0 || (!alone && globals.live > 0))
     }
 
-    /// Waits for the end of a process or for events, and takes the events; returns whether the process has ended.
+    /// For the end of a process or for events, which it takes; returns whether the process has ended.
     fn wait(&mut self, process: Option<BorrowedFd>, timeout: Duration) -> Result<bool> {
         if self.take_events() {
             std::thread::sleep(EVENT_PERIOD);
@@ -326,7 +326,7 @@ impl Bpf {
         self.more.stacks || self.more.callers || self.config.details.waits
     }
 
-    /// Hands all events to the reader of stacks; returns whether there were any.
+    /// Returns whether there were any.
     fn take_events(&mut self) -> bool {
         let mut records = Vec::new();
         if self.has_stacks() {
@@ -403,7 +403,6 @@ impl Bpf {
         Ok((collected, raw.torn))
     }
 
-    /// Divides the time between calls, if it was sampled.
     fn divide(&self, raw: &Raw, collected: &mut Profile) {
         if self.programs.sampling().is_none() {
             return;
@@ -471,7 +470,7 @@ impl Bpf {
         }
     }
 
-    /// Notes the descriptors that are in epoll sets already.
+    /// Those that are in epoll sets already.
     fn note_polled(&self) -> Result<()> {
         let live = self.programs.live()?;
         let processes: BTreeSet<u32> = live.iter().map(|task| task.process).collect();
@@ -521,7 +520,6 @@ fn peak_rss_kib(root: &Root) -> u64 {
     peaks.max().unwrap_or(0)
 }
 
-/// The number of events of each kind, and of all calls.
 fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     let mut events = Each::default();
     for (key, counted) in &raw.calls {
@@ -573,7 +571,7 @@ fn is_over(until: &Until, deadline: Option<Instant>) -> bool {
     until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-/// Marks a process; false if it is marked already, or has ended since it was listed.
+/// False if it is marked already, or has ended since it was listed.
 fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
     match pidfd::open(pid.cast_signed()) {
         Ok(pidfd) => programs.mark(pidfd.as_fd(), state::LIVE),

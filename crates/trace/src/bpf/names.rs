@@ -51,12 +51,12 @@ pub fn name(number: u16, by: u8) -> String {
     }
 }
 
-/// The property that determines the cost of a call; `None` if none is known.
+/// The property that determines a call's cost; `None` if none is known.
 pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
     drives(bare_name(&name(number, by)))
 }
 
-/// The work that the programs do for each call, by its number.
+/// By number.
 pub fn rows() -> Box<Rows> {
     Box::new(by_number(row))
 }

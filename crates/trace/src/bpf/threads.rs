@@ -31,7 +31,6 @@ pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profil
     into.rings = rings(decoder);
 }
 
-/// A thread's time by its state.
 pub fn time(used: &Used) -> ThreadTime {
     ThreadTime {
         ran_ns: used.ran_ns,
@@ -182,8 +181,7 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
         .collect()
 }
 
-/// The thread that holds a lock, by the lock's memory; `None` if that is not readable or has none. The programs have copied the
-/// memory of a thread that ended.
+/// By the lock's memory; `None` if that is not readable or has none. The programs have copied the memory of a thread that ended.
 fn holder(live: &Live, ended: bool) -> Option<u32> {
     let [word, behind] = if ended {
         [live.lock as u32, (live.lock >> 32) as u32]
@@ -241,7 +239,7 @@ fn requests(decoder: &Decoder, mounts: &Mounts) -> Vec<Requests> {
         .collect()
 }
 
-/// Requests of io_uring by process, operation and way, the most first.
+/// By process, operation and way, the most first.
 fn rings(decoder: &Decoder) -> Vec<RingCount> {
     let rings = decoder.raw.rings.iter();
     let mut rows: Vec<RingCount> = rings

@@ -74,7 +74,7 @@ const TABLE: &[(Use, Place, &str)] = &[
     (Use::Asks, AT, "linkat"),
 ];
 
-/// The effects of a call on files and sockets; empty for calls that neither name nor list any.
+/// Empty for calls that neither name nor list any files or sockets.
 pub fn deeds(name: &str, arguments: &[u64; 6]) -> Vec<Deed> {
     let descriptor = arguments[0] as i32;
     let (address, length) = (arguments[1], arguments[2] as usize);
@@ -122,7 +122,7 @@ pub enum Peer {
     Network(SocketAddr),
 }
 
-/// The peer in a sockaddr; `None` for families other than local and IP ones.
+/// From a sockaddr; `None` for families other than local and IP ones.
 pub fn peer(address: &[u8]) -> Option<Peer> {
     let family = u16::from_ne_bytes(address.get(..2)?.try_into().ok()?);
     let ip: IpAddr = match i32::from(family) {
@@ -158,7 +158,7 @@ const COMMON_DEVICES: [&str; 8] = [
 ];
 const COMMON_PLACES: [&str; 5] = ["/dev/shm", "/dev/pts", "/dev/fd", "/dev/std", "/dev/mqueue"];
 
-/// Whether a device is one that a guest may lack.
+/// A guest may lack it.
 pub fn is_rare_device(path: &Path) -> bool {
     let text = path.to_string_lossy();
     path.starts_with("/dev")

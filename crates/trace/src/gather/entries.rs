@@ -61,22 +61,22 @@ impl Entries {
         }
     }
 
-    /// All entries; a directory precedes the files in it.
+    /// A directory precedes the files in it.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &Entry)> {
         self.all.iter().map(|(path, entry)| (path.as_path(), entry))
     }
 
-    /// The entry at a path, which must be free of links.
+    /// `path` must be free of links.
     pub fn get(&self, path: &Path) -> Option<&Entry> {
         self.all.get(path)
     }
 
-    /// Whether a guest has files of its own at that path.
+    /// A guest has files of its own there.
     pub fn is_special(&self, path: &Path) -> bool {
         SPECIAL.iter().any(|special| path.starts_with(special))
     }
 
-    /// The bytes of all files that were used.
+    /// Of all files that were used.
     pub fn size(&self) -> u64 {
         self.files().map(|(_, entry)| entry.size).sum()
     }
@@ -86,20 +86,19 @@ impl Entries {
             .filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed)
     }
 
-    /// Fails if a copy is missing.
-    ///
     /// # Errors
+    ///
     /// Why a file that the command changed could not be copied before.
     pub fn check(&mut self) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Notes that a path was looked up, opened or executed.
+    /// Looked up, opened or executed.
     pub fn used(&mut self, path: &Path) {
         self.lead(path);
     }
 
-    /// Notes that the file at a path is about to be changed, and copies it first.
+    /// About to be changed: it is copied first.
     pub fn changed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let number = self.all.len();
@@ -128,7 +127,7 @@ impl Entries {
         }
     }
 
-    /// Notes the names in a directory that is about to be listed.
+    /// About to be listed.
     pub fn listed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let Ok(names) = fs::read_dir(&place) else {
@@ -238,7 +237,7 @@ fn copied(from: &Path, to: &Path) -> Result<()> {
         })
 }
 
-/// Fails if the files have more than `most` bytes; the error names the three largest.
+/// The error names the three largest.
 pub fn check_size(entries: &Entries, most: u64) -> Result<()> {
     let size = entries.size();
     let mut files: Vec<_> = entries.files().collect();

@@ -33,7 +33,6 @@ pub struct TreeAccount {
 const ROUNDING_NS: u64 = 100_000;
 
 impl TreeAccount {
-    /// Begins to account for a process.
     pub fn started(&mut self, pid: i32) {
         self.running.entry(pid).or_default();
     }
@@ -58,7 +57,7 @@ impl TreeAccount {
         siblings.unwrap_or(&mut self.total).add(&ended.used, 1.0);
     }
 
-    /// The tree's usage; unknown until the root has ended.
+    /// Unknown until the root has ended.
     pub fn usage(&self) -> Usage {
         if self.root_ended {
             Usage {

@@ -15,14 +15,13 @@ const LEAVE_ALONE: &str = "\
     getegid umask clock_gettime clock_nanosleep nanosleep gettimeofday time rt_sigaction rt_sigprocmask \
     rt_sigreturn sched_yield fsync fdatasync ftruncate unlink unlinkat rename mkdir wait4 getrandom uname";
 
-/// Whether a call changes neither descriptors nor the working directory.
 pub fn leaves_alone(name: &str) -> bool {
     LEAVE_ALONE.split_whitespace().any(|listed| listed == name)
 }
 
 pub type Descriptors = HashMap<(i32, i32), DescriptorKind>;
 
-/// The kind of a stopped thread's descriptor (`thread` is process and thread), looked up unless it is known.
+/// Looked up unless it is known; `thread` is process and thread.
 pub fn kind(known: &mut Descriptors, thread: (i32, i32), descriptor: i32) -> DescriptorKind {
     let (process, tid) = thread;
 

@@ -73,7 +73,7 @@ impl Objects {
         self.directories.clear();
     }
 
-    /// Counts a call by the numbers of process name, call and path.
+    /// By the numbers of process name, call and path.
     pub fn add(&mut self, (process, call, path): (usize, usize, usize), outcome: Outcome) {
         let sum = self.counts.entry((process, call, path)).or_default();
         sum.calls += 1;
@@ -82,7 +82,7 @@ impl Objects {
         }
     }
 
-    /// Fills in the rows by path; `process` and `call` return names by number.
+    /// `process` and `call` return names by number.
     pub fn fill<'a>(
         &self,
         process: impl Fn(usize) -> &'a str,

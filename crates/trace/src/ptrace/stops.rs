@@ -63,7 +63,7 @@ pub struct PtraceTracer {
 }
 
 impl PtraceTracer {
-    /// A tracer that has not attached to anything.
+    /// Not attached to anything.
     pub fn new(stops: Stops, times: bool, calibration: Calibration) -> PtraceTracer {
         PtraceTracer {
             stops,
@@ -80,7 +80,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Attaches to all threads of a process; repeats until there is no new one, as they may start more meanwhile.
+    /// Repeats until there is no new one, as they may start more meanwhile.
     fn attach_threads(&mut self, pid: i32) -> Result<()> {
         self.tree.started(pid, None);
         loop {
@@ -132,7 +132,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Counts a call at its only stop. Calls that never return are recognised by name.
+    /// Its only stop. Calls that never return are recognised by name.
     fn filtered(&mut self, tid: i32, call: &Call) {
         self.tree.enter(tid, call, None);
         let Some(inside) = self.tree.leave(tid) else {
@@ -235,7 +235,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Detaches; returns how many tasks were still running.
+    /// Returns how many tasks were still running.
     fn leave(&mut self) -> usize {
         // Calls in progress are counted as unfinished, since their ends will not be seen.
         for inside in self.tree.all_inside() {

@@ -141,7 +141,6 @@ impl Tally {
         Some((at, self.nodes[at].from? as usize))
     }
 
-    /// Counts a process that is started by one of the node `from`.
     pub fn starts(&mut self, from: usize) {
         let section = self
             .outwards(from)
@@ -169,34 +168,33 @@ impl Tally {
         &self.nodes[process.unwrap_or(node)].name
     }
 
-    /// Counts a process that had this name and leaves it.
+    /// Counts a process that leaves this name.
     pub fn has_run(&mut self, process: usize) {
         self.nodes[process].processes += 1;
     }
 
-    /// Adds the CPU time of a process that ended with this name.
+    /// For a process that ended with this name.
     pub fn ran(&mut self, process: usize, cpu_ns: u64) {
         let ran_ns = self.cpu_ns.entry(process).or_default();
         *ran_ns = ran_ns.saturating_add(cpu_ns);
     }
 
-    /// Counts an execve of a process that has this name from then on.
+    /// The process has this name from then on.
     pub fn executed(&mut self, process: usize) {
         self.nodes[process].programs += 1;
     }
 
-    /// The number of programs that were executed.
     pub fn programs(&self) -> u64 {
         self.nodes.iter().map(|node| node.programs).sum()
     }
 
-    /// Adds minor and major page faults.
+    /// Minor and major ones.
     pub fn faulted(&mut self, node: usize, faults: [u64; 2]) {
         let sums = &mut self.nodes[node].faults;
         *sums = [sums[0] + faults[0], sums[1] + faults[1]];
     }
 
-    /// Fills in who started whom, and the sections; `running` are the nodes of processes that have not ended.
+    /// `running` are the nodes of processes that have not ended.
     pub fn fill_tree(&self, running: impl Iterator<Item = usize>, into: &mut Profile) {
         let mut nodes = self.nodes.clone();
         running.for_each(|process| nodes[process].processes += 1);
@@ -209,7 +207,6 @@ impl Tally {
         sections::fill(&nodes, self.counts(), marks, into);
     }
 
-    /// The counts of each class, by node.
     fn counts(&self) -> impl Iterator<Item = (u32, CallCount)> {
         self.sums.iter().map(|(key, sum)| {
             let known = &self.calls[key.call];
@@ -222,7 +219,7 @@ impl Tally {
         })
     }
 
-    /// Subtracts the stops from times on a CPU; calls that are not much longer than their stops have none.
+    /// Calls that are not much longer than their stops have no time on a CPU.
     fn without_stops(&self, count: CallCount) -> CallCount {
         let Some(within_ns) = self.within_ns else {
             return CallCount {
@@ -264,7 +261,7 @@ impl Tally {
             })
     }
 
-    /// Counts a call that has ended, or that nothing more will be heard of.
+    /// Also one that nothing more will be heard of.
     pub fn add(&mut self, key: Key, outcome: Outcome, took: Option<Took>) {
         let known = &self.calls[key.call];
         let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
@@ -292,7 +289,7 @@ impl Tally {
         });
     }
 
-    /// Counts a wait; `by` is the process at the other end of the object that the call was made `on`.
+    /// `by` is the process at the other end of the object that the call was made `on`.
     pub fn waited(&mut self, key: Key, on: Option<String>, by: Option<usize>, blocked_ns: u64) {
         let (calls, ns) = self
             .waits
@@ -302,7 +299,7 @@ impl Tally {
         *ns = ns.saturating_add(blocked_ns);
     }
 
-    /// The waits by what was waited for, the longest first.
+    /// The longest first.
     pub fn waits(&self) -> Vec<WaitCount> {
         let mut rows: Vec<WaitCount> = self
             .waits
@@ -328,7 +325,7 @@ impl Tally {
         rows
     }
 
-    /// The calls by process name and class, with the CPU time of processes that ended with that name.
+    /// By process name and class, with the CPU time of processes that ended with that name.
     pub fn groups(&self) -> Vec<ProcessGroup> {
         let mut groups: BTreeMap<&str, ProcessGroup> = BTreeMap::new();
         for (node, count) in self.counts() {
@@ -351,7 +348,6 @@ impl Tally {
             .collect()
     }
 
-    /// Fills in calls by path.
     pub fn fill_objects(&self, into: &mut Profile) {
         self.objects.fill(
             |node| self.name(node),
@@ -360,7 +356,6 @@ impl Tally {
         );
     }
 
-    /// Whether a call was made whose name begins so.
     pub fn has_seen(&self, beginning: &str) -> bool {
         self.calls
             .iter()
@@ -369,7 +364,7 @@ impl Tally {
 }
 
 impl Known {
-    /// The value of the argument that chooses the call's operation, e.g. FUTEX_WAKE; `None` if it has only one.
+    /// What chooses the operation, e.g. FUTEX_WAKE; `None` if there is only one.
     pub fn selected(&self, arguments: &[u64; 6]) -> Option<u32> {
         let selector = self.selector?;
         Some(arguments[usize::from(selector.argument)] as u32 & selector.mask())

@@ -76,7 +76,6 @@ const USUAL_WAIT_NS: u64 = 50_000;
 const OPEN_CLOCKS: usize = 400;
 
 impl Tree {
-    /// Adds a task that `by` has started, if that is known.
     pub fn started(&mut self, tid: i32, by: Option<i32>) {
         if self.tasks.contains_key(&tid) {
             return;
@@ -116,7 +115,7 @@ impl Tree {
         }
     }
 
-    /// The process of a task, if that is traced, or a new one.
+    /// A new one if the task is not traced.
     fn process_of(&self, tid: i32) -> i32 {
         let process = Status::of_task(tid).number("Tgid");
         process
@@ -149,8 +148,7 @@ impl Tree {
         }
     }
 
-    /// Notes the call that a stopped task enters; `stops` is the number of its stops if calls are timed. Marks of sections are not
-    /// counted.
+    /// `stops` is the number of the task's stops if calls are timed. Marks of sections are not counted.
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
         let task = self.tasks.get_mut(&tid);
         let process = task
@@ -223,7 +221,7 @@ impl Tree {
         self.tally.objects.forget_directories();
     }
 
-    /// Counts a call that was entered, by class and by path.
+    /// By class and by path.
     pub fn add(&mut self, inside: &Inside, outcome: Outcome, took: Option<Took>) {
         if let Some(path) = inside.path {
             let key = (inside.key.process, inside.key.call, path);
@@ -232,7 +230,7 @@ impl Tree {
         self.tally.add(inside.key, outcome, took);
     }
 
-    /// Begins or ends a section: the task's calls count elsewhere from here on.
+    /// The task's calls count elsewhere from here on.
     fn mark(&mut self, tid: i32, marker: &Marker) {
         self.faulted(tid, faults(tid));
         let Some(task) = self.tasks.get_mut(&tid) else {
@@ -253,7 +251,7 @@ impl Tree {
         }
     }
 
-    /// Adds the page faults that a task has had since the last look; `faults` are all so far.
+    /// `faults` are all so far.
     fn faulted(&mut self, tid: i32, faults: [u64; 2]) {
         if let Some(task) = self.tasks.get_mut(&tid) {
             let more = [0, 1].map(|kind| faults[kind].saturating_sub(task.faults[kind]));
@@ -262,7 +260,7 @@ impl Tree {
         }
     }
 
-    /// The CPU time of a stopped task; `None` if the kernel keeps no statistics (CONFIG_SCHED_INFO).
+    /// `None` if the kernel keeps no statistics (CONFIG_SCHED_INFO).
     pub fn thread_time(&mut self, tid: i32) -> Option<ThreadTime> {
         let keep = self.tasks.len() < OPEN_CLOCKS;
         let task = self.tasks.get_mut(&tid)?;
@@ -283,7 +281,7 @@ impl Tree {
         time
     }
 
-    /// Takes the call that the task was in; `None` if that does not count.
+    /// `None` if that does not count.
     pub fn leave(&mut self, tid: i32) -> Option<Inside> {
         let task = self.tasks.get_mut(&tid)?;
         let inside = task.inside.take()?;
@@ -302,7 +300,7 @@ impl Tree {
         Some(inside)
     }
 
-    /// Counts the wait of a call that a stopped task has left; `result` is its result if it did not fail. Looks up what it waited for.
+    /// `result` is the call's result if it did not fail. Looks up what it waited for.
     pub fn waited(&mut self, tid: i32, inside: &Inside, result: Option<i64>, blocked_ns: u64) {
         let Some(process) = self.tasks.get(&tid).map(|task| task.process) else {
             return;
@@ -371,7 +369,7 @@ impl Tree {
         stray.and_then(|task| task.inside)
     }
 
-    /// Removes a task that has ended; returns the call that it was in.
+    /// Returns the call that it was in.
     pub fn ended(&mut self, tid: i32, end: &End) -> Option<Inside> {
         self.faulted(tid, end.faults);
         let task = self.tasks.remove(&tid)?;
@@ -398,7 +396,7 @@ impl Tree {
         task.inside
     }
 
-    /// Takes the calls that all tasks are in, to count them as unfinished.
+    /// To count them as unfinished.
     pub fn all_inside(&mut self) -> Vec<Inside> {
         self.tasks
             .values_mut()
@@ -406,7 +404,6 @@ impl Tree {
             .collect()
     }
 
-    /// Fills in who started whom, sections and calls by path.
     pub fn fill(&self, into: &mut Profile) {
         if self.paths {
             self.tally.fill_objects(into);
@@ -415,7 +412,7 @@ impl Tree {
         self.tally.fill_tree(running.map(|task| task.node), into);
     }
 
-    /// The usage of the tree; includes the kernel's accounting if it was traced from its start (`whole`).
+    /// With the kernel's accounting if the tree was traced from its start (`whole`).
     pub fn usage(&self, whole: bool) -> Usage {
         let accounted = if whole {
             self.account.usage()
@@ -442,7 +439,7 @@ fn begins_with(name: &str, beginnings: &[&str]) -> bool {
 pub const LOST_PRIVILEGE: &str =
     "is set-user-ID, set-group-ID or has capabilities: traced, it ran without that privilege";
 
-/// Warns if the program is for another architecture, or lost a privilege.
+/// If it is for another architecture, or lost a privilege.
 fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let program = program.display();
@@ -458,7 +455,6 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     }
 }
 
-/// The position of the argument that is a path.
 fn path_argument(drives: Option<Drives>) -> Option<u8> {
     match drives {
         Some(Drives::Path { argument }) => Some(argument),

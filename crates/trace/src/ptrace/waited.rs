@@ -82,7 +82,7 @@ fn holds(pid: i32, link: &str, for_writing: bool) -> bool {
         .any(|facts| facts.mode() & way != 0)
 }
 
-/// The peer of a socket in a thread's network namespace, or its own address if it has no peer.
+/// In the thread's network namespace; the socket's own address if it has no peer.
 fn peer(tid: i32, inode: &str) -> Option<String> {
     ["tcp", "tcp6", "udp", "udp6"]
         .into_iter()
@@ -99,7 +99,7 @@ fn peer(tid: i32, inode: &str) -> Option<String> {
         .or_else(|| row(tid, "unix", 6, inode)?.into_iter().nth(7))
 }
 
-/// The words of a socket's row in a table of /proc/net, which has inodes in that column.
+/// `column` has the inodes of a table of /proc/net.
 fn row(tid: i32, table: &str, column: usize, inode: &str) -> Option<Vec<String>> {
     let rows = fs::read_to_string(format!("/proc/{tid}/net/{table}")).ok()?;
     rows.lines()

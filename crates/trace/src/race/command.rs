@@ -225,7 +225,7 @@ fn words(text: &str) -> Result<Vec<OsString>> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-/// The words as one line, quoted such that a shell splits it into the same words.
+/// Quoted such that a shell splits it into the same words.
 pub fn joined(words: &[String]) -> String {
     fn quoted(word: &str) -> String {
         if word.is_empty()

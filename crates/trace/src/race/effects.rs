@@ -112,7 +112,7 @@ fn has_changed(object: &ObjectCount, now: &Metadata, since: SystemTime) -> bool 
     is_late && (now.is_file() || object.count.call.starts_with("mkdir") || now.is_symlink())
 }
 
-/// The path without `.` and `..`, whose links are not followed.
+/// Links are not followed.
 fn located(object: &ObjectCount, home: &Path) -> PathBuf {
     let mut path = PathBuf::new();
     for part in home.join(&object.name).components() {
@@ -125,7 +125,7 @@ fn located(object: &ObjectCount, home: &Path) -> PathBuf {
     path
 }
 
-/// The path as `../flag` if it is beside `home`.
+/// `../flag` if it is beside `home`.
 fn shown(path: &Path, home: &Path) -> String {
     let beside = home
         .parent()

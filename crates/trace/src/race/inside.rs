@@ -61,7 +61,7 @@ pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
         .collect()
 }
 
-/// The name of this process's user, also under sudo: an environment's files belong to this user.
+/// Also under sudo: an environment's files belong to this user.
 pub fn own_user() -> Option<String> {
     User::from_uid(geteuid())
         .ok()
@@ -200,7 +200,9 @@ struct Entrance<'a> {
 }
 
 impl<'a> Entrance<'a> {
-    /// Errors: a command cannot be started there.
+    /// # Errors
+    ///
+    /// A command cannot be started there.
     fn new(
         environment: &'a Environment,
         with: (&mut RunDirectory, &Interrupt),
@@ -295,7 +297,7 @@ impl<'a> Entrance<'a> {
         Ok(launch)
     }
 
-    /// The memory of all processes there while a program waits, in KiB; `None` if it may not be read.
+    /// In KiB, of all processes there; `None` if it may not be read.
     fn memory_kib(&self, interrupt: &Interrupt) -> Result<Option<u64>> {
         if self.site.files.is_some() {
             self.site.ready(interrupt)?;
@@ -356,7 +358,7 @@ impl<'a> Entrance<'a> {
     }
 }
 
-/// Lets the janitor of `run` end processes that the commands leave running, if this process cannot.
+/// If this process cannot, the janitor of `run` ends what the commands leave running.
 pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
     for command in commands {
         command.launch.environment.push(run.mark());

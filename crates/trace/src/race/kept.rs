@@ -61,13 +61,13 @@ impl Facts {
 }
 
 impl Kept {
-    /// Looks at all files below `top`, on its file system; takes at least 20 ms.
+    /// On the file system of `top`; takes at least 20 ms.
     pub fn read(top: &Path) -> io::Result<Kept> {
         sleep(STEP);
         Ok(Kept(facts(top)?))
     }
 
-    /// A path that has changed since, relative to `top`.
+    /// Relative to `top`.
     pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
         let now = facts(top)?;
         Ok(self
@@ -81,7 +81,7 @@ impl Kept {
             .cloned())
     }
 
-    /// Makes `copy` as `original` is again; `None` or an error if all has to be copied.
+    /// `None` or an error if all has to be copied.
     pub fn restored(
         self,
         original: &Path,
@@ -142,7 +142,6 @@ impl Kept {
     }
 }
 
-/// Paths that are not as they were.
 #[derive(Default)]
 struct Changes<'a> {
     directories: Vec<&'a PathBuf>,

@@ -32,7 +32,7 @@ struct State {
 }
 
 impl Left {
-    /// Watches for processes that are left from now on; ends them if `ends`.
+    /// From now on; ends them if `ends`.
     pub fn new(ends: bool) -> Left {
         // Orphans then become our children, among which they are found.
         adopt_orphans();
@@ -62,7 +62,7 @@ impl Left {
         }
     }
 
-    /// Notes the processes that the command, which has just ended, has left; ends them if that was asked for.
+    /// After the command has ended; ends them if that was asked for.
     pub fn look(&self, command: &str) {
         let mut state = self.state.borrow_mut();
         for pid in state.unknown() {
@@ -83,7 +83,7 @@ impl Left {
         }
     }
 
-    /// The names of processes that commands left running, by command.
+    /// Those that commands left running, by command.
     pub fn named(&self) -> BTreeMap<String, BTreeSet<String>> {
         // Processes that are seen for the first time get a moment to end.
         self.look("");
@@ -113,7 +113,7 @@ impl State {
         .collect()
     }
 
-    /// Kills all that are left, and those that they have started, which then become children of this process.
+    /// With those that they have started, which then become children of this process.
     fn end(&mut self) {
         loop {
             let left = self.unknown();

@@ -44,14 +44,14 @@ enum Entry<'a> {
 }
 
 impl Course<'_> {
-    /// The commands, and then the programs that are timed with them in their environments.
+    /// Commands, and then the programs that are timed with them in their environments.
     fn entries(&self) -> Vec<Entry<'_>> {
         let inside = self.commands.iter().filter_map(|one| one.inside.as_ref());
         let commands = self.commands.iter().map(Entry::Command);
         commands.chain(inside.map(Entry::Empty)).collect()
     }
 
-    /// Runs the rounds that are not counted; returns the runs of the first of them.
+    /// Returns the runs of the first round.
     pub fn warm_up(&mut self) -> Result<Vec<TimedRun>> {
         let mut first = Vec::new();
         for done in 0..self.options.warmup {
@@ -67,7 +67,7 @@ impl Course<'_> {
         Ok(first)
     }
 
-    /// Runs an entry once; `None` if that was interrupted.
+    /// `None` if interrupted.
     fn once(&self, entry: &Entry) -> Result<Option<TimedRun>> {
         if self.bound.interrupt.is_set() {
             return Ok(None);
@@ -109,9 +109,10 @@ impl Course<'_> {
         }
     }
 
-    /// Prepares the place of the command, and runs `--prepare`.
+    /// Runs `--prepare` too.
     ///
     /// # Errors
+    ///
     /// The preparation failed, or its place cannot be made.
     pub fn prepare(&self, command: &Command) -> Result<()> {
         if let Some(inside) = &command.inside {
@@ -132,7 +133,7 @@ impl Course<'_> {
         }
     }
 
-    /// Takes note of processes that a command has left. In an environment these may be part of it: they are ended with the race.
+    /// Notes processes that a command has left. In an environment these may be part of it: they are ended with the race.
     pub fn look(&self, command: &Command) {
         if command.inside.is_some() {
             self.left.settle()
@@ -159,14 +160,14 @@ impl Course<'_> {
         }
     }
 
-    /// Whether half of the time has passed, which is for the rounds: nothing is counted after that.
+    /// The other half is not for the rounds: nothing is counted then.
     pub fn is_half_over(&self) -> bool {
         self.options
             .end
             .is_some_and(|end| self.begun.elapsed() > end.saturating_duration_since(self.begun) / 2)
     }
 
-    /// Warns if the fewest rounds take longer than the time that was asked for.
+    /// The fewest rounds take longer than the time that was asked for.
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
         let has_time = self.options.time.is_some() && self.options.end.is_none();

@@ -58,7 +58,7 @@ pub struct FreshCopy {
 }
 
 impl FreshCopy {
-    /// A copy below `directory`, which is made before the first execution.
+    /// Made before the first execution.
     pub fn below(directory: &Path, trash: &Rc<Trash>) -> Rc<FreshCopy> {
         Rc::new(FreshCopy {
             path: directory.join(FILES_DIRECTORY),
@@ -79,7 +79,7 @@ impl Drop for Mounted {
 }
 
 impl Site {
-    /// The place of one environment; nothing is made yet. `shared` is the copy for those without a file system.
+    /// Nothing is made yet. `shared` is the copy for those without a file system.
     pub fn new(
         run: &Path,
         directory: PathBuf,
@@ -104,7 +104,7 @@ impl Site {
         }
     }
 
-    /// The directory as seen from outside of the environment.
+    /// As seen from outside of the environment.
     pub fn work(&self) -> PathBuf {
         match self.files {
             Some(_) => self.directory.join(MOUNTED).join("cwd/."),
@@ -122,14 +122,14 @@ impl Site {
         }
     }
 
-    /// How long removing the files of earlier executions will take.
     pub fn removal(&self) -> Duration {
         self.copy.trash.removal()
     }
 
-    /// Makes the place as it was before the last execution.
+    /// As it was before the last execution.
     ///
     /// # Errors
+    ///
     /// The files cannot be copied, or the file system cannot be made.
     pub fn ready(&self, interrupt: &Interrupt) -> Result<()> {
         let kept = self.copy.kept.take();
@@ -251,7 +251,7 @@ fn permit(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Fails if the working directory is too large to be copied before each execution, or would hold the copies.
+/// Too large to be copied before each execution, or the copies would be in it.
 pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     let at = home.display();
     if run.starts_with(home) {
@@ -281,7 +281,7 @@ pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Waits until a launcher has made its environment; false if it has ended or should end.
+/// False if it has ended or should end.
 pub fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
     while !interrupt.is_set() {
         if let Some(entered) = started.has_entered_within(LOOK) {

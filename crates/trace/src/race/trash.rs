@@ -33,7 +33,7 @@ pub struct Trash {
 }
 
 impl Trash {
-    /// Moves files to `directory`, which is made when it is needed and must be on their file system.
+    /// It must be on the files' file system, and is made when needed.
     pub fn new(directory: PathBuf) -> Trash {
         Trash {
             directory,
@@ -42,7 +42,7 @@ impl Trash {
         }
     }
 
-    /// Moves a file or directory away; removes it if it is on another file system.
+    /// Removes it if it is on another file system.
     pub fn take(&self, path: &Path) -> Result<()> {
         if !self.directory.exists() {
             private::make(&self.directory)?;
@@ -60,7 +60,6 @@ impl Trash {
         Ok(())
     }
 
-    /// How long removing all of it may take.
     pub fn removal(&self) -> Duration {
         let files = u32::try_from(self.held().files).unwrap_or(u32::MAX);
         REMOVAL.saturating_mul(files)

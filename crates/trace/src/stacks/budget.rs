@@ -44,7 +44,6 @@ impl Budget {
         self.take_from(&self.bytes, bytes)
     }
 
-    /// Takes one of the files that may stay open.
     pub fn take_file(&self) -> bool {
         self.take_from(&self.files, 1)
     }
@@ -71,14 +70,13 @@ impl Budget {
         Some(done)
     }
 
-    /// Whether the present work has used up the time.
     pub fn is_over(&self) -> bool {
         let is_over = thread_ns() >= self.deadline_ns.get();
         self.is_exceeded.set(self.is_exceeded.get() || is_over);
         is_over
     }
 
-    /// A line for the user if something was refused.
+    /// If something was refused.
     pub fn warning(&self) -> Option<String> {
         if !self.is_exceeded.get() {
             return None;

@@ -70,7 +70,6 @@ impl Files {
         Some(self.opened(path.to_str()?, file, &facts))
     }
 
-    /// The image of a line of a process's maps.
     pub fn of_line(&self, pid: u32, line: &Line) -> Rc<Image> {
         let place = through_process(pid, line.start, line.end).or_else(|| {
             // map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; this way does not.
@@ -121,7 +120,7 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether PIDs in events, which are the kernel's own, are those of /proc here.
+/// Which are the kernel's own in events.
 pub fn numbers_are_ours() -> bool {
     fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() == FIRST_PIDS)
 }
@@ -172,7 +171,7 @@ fn place_here(device: u32, path: &str) -> Option<File> {
         })
 }
 
-/// A line of a process's maps; `None` for a mapping without a file.
+/// `None` for a mapping without a file.
 pub fn line(line: &str) -> Option<Line> {
     let line = parse_mapping(line).filter(|line| line.path.starts_with('/'))?;
     // The kernel marks files that were removed.

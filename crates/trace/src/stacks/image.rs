@@ -76,7 +76,6 @@ pub struct Image {
 }
 
 impl Image {
-    /// An image whose file could not be read: it has a name, and no functions.
     pub fn unread(name: &str) -> Image {
         Image {
             name: name.to_string(),
@@ -84,14 +83,14 @@ impl Image {
         }
     }
 
-    /// The image of a file, which stays open until its names are needed, within the budget.
+    /// It stays open until its names are needed, within the budget.
     pub fn from_file(name: &str, file: File, budget: &Rc<Budget>) -> Image {
         let image = Image::parse(name, &ReadCache::new(&file), budget);
         image.file.replace(budget.take_file().then_some(file));
         image
     }
 
-    /// The image of an ELF file in memory, such as the vDSO.
+    /// Such as the vDSO.
     pub fn from_bytes(name: &str, data: &[u8], budget: &Rc<Budget>) -> Image {
         let image = Image::parse(name, data, budget);
         let _ = image
@@ -195,7 +194,7 @@ impl Image {
         })
     }
 
-    /// The address of `_PyRuntime` in a Python, as the file numbers addresses; `None` in other files.
+    /// As the file numbers addresses; `None` in other files.
     pub fn python(&self) -> Option<u64> {
         *self.python.get_or_init(|| {
             let (file, budget) = (self.file.borrow(), &self.budget);
@@ -204,7 +203,7 @@ impl Image {
         })
     }
 
-    /// The line of source at an offset, such as `app.c:12`; `None` without debug information.
+    /// Such as `app.c:12`; `None` without debug information.
     pub fn line(&self, offset: u64) -> Option<String> {
         let lines = self.lines.get_or_init(|| {
             let (file, budget) = (self.file.borrow(), &self.budget);
@@ -214,7 +213,6 @@ impl Image {
         lines.as_ref()?.containing(self.address(offset)?)
     }
 
-    /// The unwind entry that contains an address.
     pub fn entry(&self, address: u64) -> Option<Entry> {
         *self
             .entries
@@ -224,7 +222,7 @@ impl Image {
     }
 }
 
-/// The dynamic loader that an ELF file names (PT_INTERP).
+/// PT_INTERP.
 pub fn interpreter<'a, R: ReadRef<'a>>(data: R) -> Option<PathBuf> {
     fn path_of<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
         data: R,
@@ -239,7 +237,7 @@ pub fn interpreter<'a, R: ReadRef<'a>>(data: R) -> Option<PathBuf> {
     Some(OsStr::from_bytes(path).into())
 }
 
-/// The build ID that the linker has put into an ELF file's notes.
+/// From the linker's notes.
 pub fn build_id<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
     sections: &SectionTable<'a, H, R>,
     endian: Endianness,

@@ -21,7 +21,7 @@ pub struct Lines(Vec<(u64, Option<Line>)>);
 type Line = (Arc<str>, u64);
 
 impl Lines {
-    /// The lines of all units; `None` without debug information, or if it is malformed.
+    /// `None` without debug information, or if it is malformed.
     pub fn from_elf<'a, R: ReadRef<'a>>(data: Metered<'a, R>) -> Option<Lines> {
         let header = FileHeader64::<Endianness>::parse(data).ok()?;
         let endian = header.endian().ok()?;
@@ -46,7 +46,7 @@ impl Lines {
         Some(lines)
     }
 
-    /// Adds the rows of the line program at an offset, and returns its length in bytes.
+    /// Returns the line program's length in bytes.
     fn read(&mut self, all: &[u8], at: usize, names: &DebugLineStr<Bytes>) -> Option<usize> {
         let programs = DebugLine::new(all, LittleEndian);
         let program = programs.program(DebugLineOffset(at), 8, None, None).ok()?;
@@ -71,7 +71,7 @@ impl Lines {
         Some(bytes)
     }
 
-    /// The line of an address, such as `app.c:12`.
+    /// Such as `app.c:12`.
     pub fn containing(&self, address: u64) -> Option<String> {
         let next = self.0.partition_point(|(start, _)| *start <= address);
         let (_, line) = self.0.get(next.checked_sub(1)?)?;
@@ -80,7 +80,7 @@ impl Lines {
     }
 }
 
-/// The name of a file, without its directory.
+/// Without its directory.
 fn name<'a>(
     header: &LineProgramHeader<Bytes<'a>>,
     number: u64,

@@ -106,7 +106,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// A stack that was not copied, or could not be unwound.
+    /// Not copied, or could not be unwound.
     pub fn unknown() -> Stack {
         Stack {
             frames: vec![UNKNOWN.into()],
@@ -165,7 +165,7 @@ impl Stacks {
         }
     }
 
-    /// Processes that were found to execute Python since the last call.
+    /// Since the last call.
     pub fn pythons(&mut self) -> Vec<(u32, Python)> {
         std::mem::take(&mut self.new_pythons)
     }
@@ -371,7 +371,7 @@ impl Stacks {
         }
     }
 
-    /// All stacks with names; reads symbol tables, within the budget.
+    /// Reads symbol tables, within the budget.
     pub fn named(&self) -> Named {
         let sites = self.sites.iter().map(|(key, stacks)| {
             let stacks = stacks.iter();
@@ -428,7 +428,7 @@ impl Stacks {
         Some(line.map_or(name.clone(), |line| format!("{name} ({line})").into()))
     }
 
-    /// The function in which each thread is in a call, by the present memory of its stack.
+    /// By the present memory of its stack.
     pub fn waiting(&mut self, threads: &[Live]) -> HashMap<u32, Arc<str>> {
         let functions = threads.iter().take(MOST_OPEN).filter_map(|live| {
             let memory = File::open(format!("/proc/{}/mem", live.process)).ok()?;
@@ -442,7 +442,7 @@ impl Stacks {
         functions.collect()
     }
 
-    /// A line for the user if files were not read because of the budget.
+    /// If files were not read because of the budget.
     pub fn warning(&self) -> Option<String> {
         self.files.budget.warning()
     }
@@ -496,7 +496,7 @@ impl Stacks {
             .timed(|| process.mapping_at(address).is_none() && process.read(pid, files));
     }
 
-    /// The function at an address of a process that `look` has read, and its file.
+    /// And its file, if `look` has read the process.
     pub fn function(&self, pid: u32, address: u64) -> Option<(String, String)> {
         let mapping = self.on_cpus.get(&pid)?.mapping_at(address)?;
         let offset = address - mapping.start + mapping.offset;

@@ -18,7 +18,7 @@ pub struct MapLocation {
 }
 
 impl MapLocation {
-    /// The place of a process's map; `None` if it has ended.
+    /// `None` if it has ended.
     pub fn for_process(pid: u32) -> Option<MapLocation> {
         // All files below this are of one process, even if its PID is reused meanwhile.
         let process = regular::place(Path::new(&format!("/proc/{pid}"))).ok()?;
@@ -34,7 +34,7 @@ impl MapLocation {
         })
     }
 
-    /// The functions in the map; empty if there is none, or it is not to be trusted.
+    /// Empty if there is no map, or it is not to be trusted.
     pub fn read(&self, budget: &Budget) -> Functions {
         let path = format!("/tmp/perf-{}.map", self.pid);
         let file = regular::place_in(&self.root, Path::new(&path), Links::Refused).ok();

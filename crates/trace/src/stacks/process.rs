@@ -56,7 +56,6 @@ type Walker = Architecture<Arc<[u8]>>;
 pub type Rules = Cache;
 
 impl Process {
-    /// A process that has mapped nothing yet.
     pub fn new(space: u64) -> Process {
         Process {
             space,
@@ -64,7 +63,7 @@ impl Process {
         }
     }
 
-    /// Adds a mapping, and cuts away those that it replaces.
+    /// Cuts away those that it replaces.
     pub fn map(&mut self, new: Mapping) {
         let mut all = Vec::with_capacity(self.mappings.len() + 2);
         for each in self.mappings.iter() {
@@ -92,7 +91,6 @@ impl Process {
         (self.mappings, self.walker) = (Rc::new(all), None);
     }
 
-    /// Adds the code of a program or library that is moved by `by`.
     pub fn map_image(&mut self, image: &Rc<Image>, by: u64) {
         for (start, end, offset) in image.code(by) {
             self.map(Mapping {
@@ -129,7 +127,6 @@ impl Process {
         true
     }
 
-    /// The mapping that contains an address.
     pub fn mapping_at(&self, address: u64) -> Option<&Mapping> {
         let at = self
             .mappings

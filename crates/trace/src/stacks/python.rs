@@ -41,7 +41,7 @@ pub fn version(file: &str) -> Option<&'static Version> {
     VERSIONS.iter().find(|version| version.name == name)
 }
 
-/// The address of `_PyRuntime`, as the file numbers addresses.
+/// As the file numbers addresses.
 pub fn runtime<'a, R: ReadRef<'a>>(data: R) -> Option<u64> {
     let header = FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;
@@ -53,7 +53,6 @@ pub fn runtime<'a, R: ReadRef<'a>>(data: R) -> Option<u64> {
         .filter(|address| *address > 0)
 }
 
-/// A function of a script.
 pub struct Function {
     name: Arc<str>,
     file: Arc<str>,
@@ -88,7 +87,7 @@ impl Function {
         })
     }
 
-    /// The function with the line of an instruction, such as `load (app.py:12)`; `bytes` is the instruction's offset.
+    /// Such as `load (app.py:12)`; `bytes` is the instruction's offset.
     pub fn location(&self, bytes: u64) -> Option<Arc<str>> {
         let (name, file) = (&self.name, &self.file);
         let line = line(self.first_line, &self.lines, bytes / 2)?;

@@ -21,7 +21,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Starts the thread, which ends when this is dropped.
+    /// Ends when this is dropped.
     pub fn start() -> io::Result<Reader> {
         let (jobs, received) = channel::<Job>();
         let (number, numbered) = channel();
@@ -60,7 +60,7 @@ impl Reader {
         answer
     }
 
-    /// A line for the user if files could not be read, or not all of them.
+    /// If files could not be read, or not all of them.
     pub fn warning(&self) -> Option<String> {
         if self.is_held.get() {
             return Some(format!(

@@ -24,8 +24,7 @@ pub const LISTS: &str = "getdents64 getdents";
 
 pub struct Rule {
     pub name: &'static str,
-    /// The least share of the wall time that is worth a line: what is certain from the calls alone is worth a hundredth, what
-    /// may be meant must matter.
+    /// The least share of the wall time that is worth a line.
     pub least: f64,
     /// `{calls}` stands for the number and names of the calls, other words in braces for fields of the advice
     /// (`report::attribution::advice`).
@@ -57,7 +56,7 @@ const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
 pub const FILE_S: Around = [(0.0, 5e-6), (2e-6, 30e-6)];
 
 impl<'a> Caller<'a> {
-    /// The processes of one name; `null_call_ns` is 0 if entering the kernel was not timed.
+    /// `null_call_ns` is 0 if entering the kernel was not timed.
     pub fn new(
         workload: &'a Workload<'a>,
         name: &'a str,
@@ -99,7 +98,7 @@ impl<'a> Caller<'a> {
         each[usize::from(interpreters.any(|name| self.name.starts_with(name)))]
     }
 
-    /// CPU time outside of calls that goes with `items`, for which `calls` are made: at least, and at most.
+    /// CPU time outside of calls that goes with `items` and their `calls`: at least, and at most.
     pub fn around_s(&self, items: u64, calls: u64, each: Around) -> (f64, f64) {
         let outside_s = self.outside_s() * share(calls, self.sum(|_| true).calls);
         let (low, high) = self.within(each);
@@ -109,17 +108,16 @@ impl<'a> Caller<'a> {
         (low_s.min(outside_s), high_s.min(outside_s.max(wrappers_s)))
     }
 
-    /// The sum of the classes that `keep` selects.
     pub fn sum(&self, keep: impl Fn(&CallCount) -> bool) -> CallCount {
         self.counts.iter().filter(|count| keep(count)).sum()
     }
 
-    /// The sum of the calls with one of these names, which are separated by spaces.
+    /// `names` are separated by spaces.
     pub fn named(&self, names: &str) -> CallCount {
         self.sum(|count| is_one_of(count, names))
     }
 
-    /// The number of calls with one of these names that did not fail.
+    /// Calls with one of these names that did not fail.
     pub fn succeeded(&self, names: &str) -> u64 {
         done(&self.named(names))
     }
@@ -145,13 +143,11 @@ impl<'a> Caller<'a> {
         Part::new(self).and(calls, keep)
     }
 
-    /// All calls that `keep` selects.
     pub fn whole(&self, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         self.part(|count| if keep(count) { 1.0 } else { 0.0 })
     }
 }
 
-/// Calls that failed with this error.
 pub fn errors(count: &CallCount, name: &str) -> u64 {
     count.errors.get(name).copied().unwrap_or(0)
 }
@@ -167,12 +163,11 @@ pub fn is_one_of(count: &CallCount, names: &str) -> bool {
     names.split(' ').any(|name| name == bare)
 }
 
-/// Whether the class was counted by this operation, e.g. `wait` of futex.
+/// By operation, e.g. `wait` of futex.
 pub fn does(count: &CallCount, operation: &str) -> bool {
     count.class.operation.as_deref() == Some(operation)
 }
 
-/// Whether the class was counted by descriptors of this kind.
 pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
     count.class.descriptor == Some(kind)
 }
@@ -210,7 +205,6 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Without calls yet.
     pub fn new(caller: &'a Caller<'a>) -> Part<'a> {
         Part {
             caller,
@@ -242,7 +236,6 @@ impl<'a> Part<'a> {
         };
     }
 
-    /// Adds the calls of another part.
     pub fn join(&mut self, more: Part<'a>) {
         for (name, calls) in more.names {
             *self.names.entry(name).or_default() += calls;
@@ -254,7 +247,6 @@ impl<'a> Part<'a> {
         self.untimed = self.untimed.saturating_add(more.untimed);
     }
 
-    /// Reduces it to this share of its calls and times.
     pub fn keep(&mut self, share: f64) {
         for calls in self
             .names
@@ -284,14 +276,13 @@ impl<'a> Part<'a> {
         self.and(items.saturating_mul(each), keep)
     }
 
-    /// The same for several calls, each by a list of names.
     pub fn with_each_named(self, items: u64, names: &[&str]) -> Part<'a> {
         names.iter().fold(self, |part, names| {
             part.with_each(items, |count| is_one_of(count, names))
         })
     }
 
-    /// With so many more of the calls that `keep` selects.
+    /// With so many more of these calls.
     pub fn and(mut self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
         let caller = self.caller;
         let share = share(calls, caller.sum(&keep).calls);
@@ -306,18 +297,18 @@ impl<'a> Part<'a> {
         self.calls as f64 * self.caller.null_call_ns / 1e9
     }
 
-    /// Seconds between entry and return, 0 if they were not measured.
+    /// Between entry and return; 0 if not measured.
     pub fn waited_s(&self) -> f64 {
         self.elapsed_s.unwrap_or(0.0)
     }
 
-    /// Seconds on a CPU, or elapsed if they are not divided; at least those of the crossings.
+    /// On a CPU, or elapsed if they are not divided; at least the crossings.
     pub fn takes_s(&self) -> f64 {
         let known_s = self.on_cpu_s.or(self.undivided_s);
         known_s.unwrap_or(0.0).max(self.crossings_s())
     }
 
-    /// Seconds that are saved if the calls are not made, with the user mode around each.
+    /// Saved if the calls are not made, with the user mode around each.
     pub fn left_out(&self) -> Seconds {
         self.with_around(self.calls, CALL_S)
     }
@@ -356,7 +347,7 @@ impl<'a> Part<'a> {
         self.untimed <= self.calls / 2 || self.caller.null_call_ns > 0.0
     }
 
-    /// Advice about these calls. The saving is left out if most of them have neither a time nor a null call's price.
+    /// The saving is left out if most calls have neither a time nor a null call's price.
     pub fn advice(self, items: u64, saved: Seconds) -> Advice {
         let (caller, names) = (self.caller, self.common_names());
         Advice {
@@ -376,7 +367,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The same with elapsed time, for calls that wait.
+    /// With elapsed time, for calls that wait.
     pub fn advice_with_waiting(self, items: u64, saved: Seconds) -> Advice {
         Advice {
             time: Time::Elapsed,
@@ -385,7 +376,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Advice to leave out the calls.
     pub fn avoid(self, items: u64) -> Advice {
         let saved = self.left_out();
         self.advice(items, saved)

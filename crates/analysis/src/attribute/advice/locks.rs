@@ -15,7 +15,6 @@ pub static RULE: Rule = Rule {
 
 const SOME: u64 = 100;
 
-/// Whether these calls take or release a lock on a file.
 pub fn locks(count: &CallCount) -> bool {
     let does = count.class.operation.as_deref();
     is_one_of(count, "flock")

@@ -88,7 +88,7 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
         .collect()
 }
 
-/// The seconds to save, or -1 to sort advice without a price last.
+/// -1 sorts advice without a price last.
 fn saved_s(advice: &Advice) -> f64 {
     advice.saved.map_or(-1.0, |saved| saved.value)
 }
@@ -169,7 +169,7 @@ fn worded_by(rule: &Rule, advice: Advice) -> Advice {
     }
 }
 
-/// Without advice about calls that greater advice was made of: there are not enough of them for both.
+/// Without advice about calls that greater advice was made of.
 // The greatest comes first, so the advice that remains is the one that saves most.
 fn once_each(candidates: Vec<(&Caller, Advice)>) -> Vec<Advice> {
     let mut kept: Vec<Advice> = Vec::new();

@@ -86,7 +86,6 @@ pub fn about(advice: Advice, mut paths: Vec<PathUse>) -> Advice {
     }
 }
 
-/// Whether these calls look up a path.
 pub fn is_lookup(count: &CallCount) -> bool {
     [STATS, QUESTIONS, OPENS, "execve"]
         .iter()

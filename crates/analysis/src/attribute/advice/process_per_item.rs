@@ -24,12 +24,11 @@ const WRAPPERS: &str = "sh bash dash zsh ash busybox env nice nohup timeout sudo
 const BUILDERS: &str =
     "make gmake ninja samu cargo bazel cmake ctest meson scons gcc cc g++ c++ clang";
 
-/// Whether this is a shell or another program that starts one that is given to it.
+/// A shell or another program that starts the one given to it.
 pub fn is_wrapper(name: &str) -> bool {
     WRAPPERS.split(' ').any(|wrapper| wrapper == name)
 }
 
-/// Whether this program's work is to start others.
 pub fn is_builder(name: &str) -> bool {
     BUILDERS.split(' ').any(|builder| builder == name)
 }

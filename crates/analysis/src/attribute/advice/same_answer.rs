@@ -23,7 +23,6 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// Calls beyond the first.
 struct Again<'a> {
     part: Part<'a>,
     remedy: &'static Remedy,

@@ -24,12 +24,11 @@ const LOCK_BYTES: u64 = 64;
 /// The least bytes of a directory's entry (getdents64(2)).
 const ENTRY_BYTES: u64 = 24;
 
-/// Whether these calls create files.
 pub fn creates(count: &CallCount) -> bool {
     is_one_of(count, "creat") || (is_one_of(count, OPENS) && does(count, "create"))
 }
 
-/// Whether these calls remove files, not directories.
+/// Files, not directories.
 pub fn unlinks(count: &CallCount) -> bool {
     is_one_of(count, UNLINKS) && !does(count, "directory")
 }

@@ -42,7 +42,6 @@ impl<'a> Tree<'a> {
         self.processes.get(name).copied().unwrap_or(0)
     }
 
-    /// Programs that processes of this name executed.
     pub fn executed(&self, name: &str) -> u64 {
         self.executed.get(name).copied().unwrap_or(0)
     }

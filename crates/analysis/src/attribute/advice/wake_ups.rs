@@ -16,7 +16,7 @@ const ASKS: &str = "clock_gettime gettimeofday time wait4 waitid kill getppid sc
 const SLEEPS: &str = "nanosleep clock_nanosleep";
 const OFTEN: f64 = 50.0;
 const IDLE: f64 = 0.3;
-/// User mode of a wake-up that finds nothing to do: more is work, which threads may do at a pulse on purpose.
+/// User mode of a wake-up that finds nothing to do.
 const NOTHING_S: Around = [(0.0, 20e-6), (0.0, 100e-6)];
 
 fn find(caller: &Caller) -> Vec<Advice> {

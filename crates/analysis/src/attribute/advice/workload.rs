@@ -15,7 +15,6 @@ pub struct Workload<'a> {
     pub functions: Functions<'a>,
     /// How often a path was removed or renamed.
     pub changes: BTreeMap<&'a str, u64>,
-    /// Stems of the paths that some look-up found.
     pub existing: BTreeSet<&'a str>,
     pub locks: u64,
     pub execs: u64,
@@ -103,7 +102,7 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// One caller for each process name, in the order of the profile.
+    /// In the order of the profile.
     pub fn callers(&'a self, null_call_ns: Option<f64>) -> impl Iterator<Item = Caller<'a>> {
         let null_call_ns = null_call_ns.unwrap_or(0.0);
         self.programs

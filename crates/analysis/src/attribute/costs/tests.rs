@@ -17,7 +17,7 @@ fn read(size: u64) -> CallCount {
     }
 }
 
-/// 100 ns up to 64 bytes, then in proportion to the size: a line between logarithms.
+/// 100 ns up to 64 bytes, then in proportion to the size.
 fn costs() -> Costs {
     fn cost(size: u64) -> f64 {
         100.0 * (size.max(64) as f64 / 64.0)
@@ -65,7 +65,6 @@ fn both_sides_are_priced_by_the_same_operation() {
     assert!(costs().prices(&costs(), &reads).is_some());
 }
 
-/// The price of four opens in nanoseconds, and the operation that it is from.
 fn price_of_opens(costs: &Costs, failures: u64) -> (f64, String) {
     let errors = [("ENOENT".to_string(), failures)]
         .into_iter()

@@ -3,7 +3,7 @@
 use super::*;
 use model::syscall_names::is_known;
 
-/// A call, what it does and with which errno it fails (`-` for neither), and the operation that prices it.
+/// Call, what it does, its errno (`-` for neither), and the operation that prices it.
 const FIRST: &str = "read(i386) file - io.read_file, pread64 file - io.pread, pwrite64 file - io.write_append, close file - file.close, \
                      fsync file - io.fsync, write socket - socket.tcp_send_recv, sendmsg socket - socket.sendmsg_recvmsg, \
                      close socket - socket.close, read device - io.read_zero, read pipe - io.pipe_write_read, close pipe - fd.close, \

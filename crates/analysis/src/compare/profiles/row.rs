@@ -188,7 +188,6 @@ fn known_span(sums: &[CallCount], number: fn(&CallCount) -> Option<u64>) -> Opti
 }
 
 impl Span {
-    /// The range of values; 0 without any.
     pub fn from_values(mut values: Vec<u64>) -> Span {
         values.sort_unstable();
         let middle = values.len().saturating_sub(1) / 2;

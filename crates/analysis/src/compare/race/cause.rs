@@ -117,7 +117,6 @@ impl Sides {
         sides
     }
 
-    /// For a difference in CPU time.
     pub fn on_cpu(both: [Side; 2]) -> Sides {
         let both = both.map(|side| Side {
             wall: side.on_cpu.unwrap_or(0.0),
@@ -193,7 +192,6 @@ pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause>
     all
 }
 
-/// Which of the two makes the larger part of the time's change.
 fn call_cause(row: &ProfileRow, sides: &Sides) -> CauseOf {
     let call = row.call.clone();
     let [(old, before), (new, after)] = [0, 1].map(|which| {

@@ -10,7 +10,7 @@ pub struct Net {
     pub cpu: Option<Vec<f64>>,
     /// `None` too if ticks do not distinguish user mode from the kernel.
     pub user: Option<Vec<f64>>,
-    /// The extra time of a program that does nothing, compared with natively.
+    /// Compared with natively.
     pub start_up: Option<Vec<f64>>,
 }
 
@@ -74,7 +74,6 @@ fn start_up(
     )
 }
 
-/// Whether enough ticks divide the CPU time of all runs into user mode and kernel.
 pub fn is_divided(contender: &Contender) -> bool {
     let cpu_ns: u64 = contender.runs.iter().map(TimedRun::cpu_ns).sum();
     let traced = contender.counted.as_ref().ok();
@@ -87,7 +86,7 @@ pub fn is_divided(contender: &Contender) -> bool {
     )
 }
 
-/// The trimmed mean of nanoseconds and the ends of its 95% interval, in seconds; `None` for fewer than 5 rounds.
+/// With its 95% interval; `None` for fewer than 5 rounds.
 pub fn in_seconds(values_ns: &[f64]) -> Option<[f64; 3]> {
     Some(stats::trimmed(values_ns.iter().map(|ns| ns / 1e9).collect())?.with_ends())
 }

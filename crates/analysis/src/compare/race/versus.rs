@@ -48,7 +48,6 @@ pub struct Versus {
 /// Ratios of wall time, CPU time and memory; `None` if one is not known.
 type Ratios = [Option<BetweenRuns>; 3];
 
-/// Compares each command with its base, beside the base's control.
 pub fn all_versus(all: &[Contender], margin: f64) -> Vec<Versus> {
     let nets: Vec<Net> = all.iter().map(|contender| net(all, contender)).collect();
     let between =
@@ -157,7 +156,6 @@ fn is_change(ratio: Option<&Ratio>) -> bool {
 }
 
 impl Versus {
-    /// The system calls that differ.
     pub fn changed(&self) -> &[ProfileRow] {
         self.calls.as_ref().map_or(&[], |calls| &calls.rows)
     }

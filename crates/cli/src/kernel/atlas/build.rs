@@ -87,7 +87,7 @@ Exit status: 3 if a kernel could not be fetched or booted.";
 /// How long one request may take in a machine that shares its CPU with others.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Its own watch begins when it is opened: what `interrupt` saw before ends it here.
+/// Without the baselines, which an emulated machine does not need.
 pub fn session(interrupt: &Interrupt) -> Result<Session> {
     let session = Session::open(RunOptions {
         cpu: Wanted::None,
@@ -117,7 +117,7 @@ struct Build<'a> {
     missing: Mutex<Vec<String>>,
 }
 
-/// Counts the kernels without a complete file, then explains the steps between neighbours.
+/// Kernels without a complete file, then the steps between neighbours.
 pub fn run(args: &BuildArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<Exit> {
     let architectures = args
         .architectures

@@ -48,7 +48,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The releases that match the globs, newest first.
+    /// Newest first.
     pub fn offered(&mut self, architectures: &[Architecture], releases: &Releases) -> Vec<String> {
         let mut all = BTreeSet::new();
         for Image { facts, .. } in self.images.all() {
@@ -70,7 +70,7 @@ impl<'a> Source<'a> {
         all
     }
 
-    /// The facts about the image of `release`, which is fetched if it is not here.
+    /// Fetched if it is not here.
     pub fn get(&self, release: &str) -> Result<Facts> {
         if let Some(facts) = self.facts(release) {
             return Ok(facts);

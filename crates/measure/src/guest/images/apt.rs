@@ -140,8 +140,7 @@ impl Apt {
         )
     }
 
-    /// Reads the lists of packages of `suites`, in addition to those read before. Returns what apt
-    /// says of those that it could not read: a mirror has not all of them.
+    /// In addition to those read before. Returns what apt says of those that it could not read: a mirror has not all of them.
     pub fn update(&self, suites: Suites) -> Result<Vec<String>> {
         let stanzas: String = self
             .sources
@@ -160,8 +159,7 @@ impl Apt {
         self.output("apt-cache", arguments)
     }
 
-    /// Takes the files that match `patterns` out of a package. Returns the directory below which
-    /// they are.
+    /// Returns the directory below which they are.
     pub fn unpack(&self, name: &str, version: &str, patterns: &[&str]) -> Result<PathBuf> {
         let wanted = format!("{name}={version}");
         let package = self.download(&wanted)?;

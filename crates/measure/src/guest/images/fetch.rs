@@ -50,7 +50,7 @@ pub struct Mirror<'a> {
 }
 
 impl<'a> Mirror<'a> {
-    /// Reads the lists of the small suites. `tell` gets what is being done.
+    /// `tell` gets what is being done.
     pub fn open(
         images: &'a Images,
         architecture: Architecture,

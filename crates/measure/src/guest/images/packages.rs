@@ -90,7 +90,7 @@ fn from_line(line: &str, architecture: &str) -> Option<(usize, Package)> {
     ))
 }
 
-/// The release of that name, else the newest for virtual machines, else the newest.
+/// By name, else the newest for virtual machines, else the newest.
 pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> Option<&'a Package> {
     let [cloud, _] = flavours(architecture);
     let meant: Vec<&Package> = packages

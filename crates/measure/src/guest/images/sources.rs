@@ -44,7 +44,6 @@ const REPLACED: [&str; 11] = [
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Suites {
-    /// Security, backports and experimental: a few hundred kB each, with most kernels.
     Small,
     Large,
 }
@@ -69,7 +68,7 @@ impl Suites {
 }
 
 impl Source {
-    /// Those of Debian's archive in a file, whose ending gives its format.
+    /// Those of Debian's archive; the file's ending gives its format.
     pub fn all(name: &str, text: &str) -> Vec<Source> {
         let all = if name.ends_with(".sources") {
             stanzas(text)
@@ -93,7 +92,7 @@ impl Source {
             })
     }
 
-    /// A stanza of `.sources`; `None` if this archive has none of `suites`.
+    /// `None` if this archive has none of `suites`.
     pub fn stanza(&self, suites: Suites, architecture: &str) -> Option<String> {
         fn is_security(suite: &str) -> bool {
             SECURITY.iter().any(|addition| suite.ends_with(addition))

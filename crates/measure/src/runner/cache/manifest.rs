@@ -19,9 +19,8 @@ const VERSION: &[u8] = b"version 2\n";
 const LONGEST: u64 = 1 << 24;
 const PIECE: u64 = 1 << 16;
 
-/// Writes the list of the files in `directory`.
-///
 /// # Errors
+///
 /// A file that is not this user's, cannot be read, or is not a regular file.
 pub fn write(directory: &Path) -> Result<()> {
     let path = directory.join(NAME);
@@ -29,13 +28,12 @@ pub fn write(directory: &Path) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Whether the files are exactly those of the list.
+/// Exactly those of the list.
 pub fn holds(directory: &Path) -> bool {
     let written = read(directory);
     written.is_ok_and(|written| listing(directory).is_ok_and(|current| current == written))
 }
 
-/// Whether another version of the program has made this build.
 pub fn is_of_another_version(directory: &Path) -> bool {
     read(directory).is_ok_and(|written| !written.starts_with(VERSION))
 }
@@ -78,10 +76,11 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// SHA-256 of a regular file of this user or of root, in hexadecimal.
+/// SHA-256 in hexadecimal.
 ///
 /// # Errors
-/// The file is someone else's, or cannot be read.
+///
+/// The file is not of this user or root, or cannot be read.
 pub fn digest(path: &Path) -> io::Result<String> {
     let (mut file, mut hash, mut part) = (open::trusted(path)?, Sha256::new(), vec![0; 1 << 16]);
     loop {

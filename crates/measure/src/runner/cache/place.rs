@@ -22,7 +22,7 @@ pub const STATE: Kind = Kind {
     in_home: ".local/state",
 };
 
-/// The tool's directory of this kind, created if need be. None if no candidate is safe and writable.
+/// Created if need be. None if no candidate is safe and writable.
 pub fn find(kind: Kind) -> Option<PathBuf> {
     candidates(kind).iter().find_map(|base| below(base).ok())
 }

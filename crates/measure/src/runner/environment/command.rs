@@ -83,7 +83,7 @@ impl Environment {
         })
     }
 
-    /// Whether the worker runs on another machine, so that nothing about it can be checked from here.
+    /// Nothing about the worker can be checked from here.
     pub fn is_elsewhere(&self) -> bool {
         matches!(self.meeting, Meeting::Elsewhere(_))
     }

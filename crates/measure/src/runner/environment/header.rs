@@ -44,7 +44,7 @@ fn architecture(bytes: &[u8]) -> Option<&'static str> {
     arm64.then_some("aarch64")
 }
 
-/// The shortest image that is taken for a kernel of this architecture.
+/// The shortest that is taken for a kernel.
 #[cfg(test)]
 pub fn least_image(architecture: &str) -> Vec<u8> {
     let mut bytes = vec![0; 0x400];

@@ -19,7 +19,7 @@ pub struct Name {
     pub append: String,
 }
 
-/// The parts of an environment's name. None if it belongs to no file.
+/// None if it belongs to no file.
 pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
     let (base, words) = name.split_once(' ').unwrap_or((name, ""));
     let (file, kernel) = file_and_kernel(base, is_file)?;

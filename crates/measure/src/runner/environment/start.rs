@@ -36,12 +36,11 @@ pub struct Places<'a> {
 }
 
 impl Environment {
-    /// The command that starts a probe or snippet in the environment.
     pub fn started(&self, program: Command, places: &Places) -> Command {
         self.filled(&self.run, program, places)
     }
 
-    /// The command that starts a user's program, which stays in the directory `work` and is not built for the environment.
+    /// It stays in the directory `work` and is not built for the environment.
     pub fn started_command(
         &self,
         program: Command,
@@ -63,7 +62,7 @@ impl Environment {
         )
     }
 
-    /// The place of the environment's own file system. None if its files are the host's.
+    /// None if its files are the host's.
     pub fn files(&self) -> Option<Files> {
         if !self.is_launched() {
             return None;
@@ -75,9 +74,10 @@ impl Environment {
             .map(|(_, files)| *files)
     }
 
-    /// Checks that a command which was not built for it can be started in it, and timed.
+    /// Started in it and timed, without being built for it.
     ///
     /// # Errors
+    ///
     /// The reason if it cannot.
     pub fn check_starts_commands(&self) -> Result<()> {
         let name = &self.name;

@@ -94,7 +94,7 @@ fn the_verifier_takes_every_variant() {
     }
 }
 
-/// Whatever is detached first, and how long that takes.
+/// Whatever is detached first.
 #[test]
 fn nothing_counts_after_the_end() {
     fn pause() {

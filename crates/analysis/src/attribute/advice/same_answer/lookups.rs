@@ -39,7 +39,6 @@ pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
         .collect()
 }
 
-/// The look-ups of a path that may have the same answer, by what they ask.
 type Same<'a> = BTreeMap<(&'a str, &'a str), Vec<(&'a ObjectCount, u64)>>;
 
 struct Looks<'a> {
@@ -122,7 +121,7 @@ impl<'a> Looks<'a> {
     }
 }
 
-/// Whether more than a hundredth of these calls succeeds.
+/// More than a hundredth of these calls succeeds.
 fn finds(caller: &Caller, object: &ObjectCount) -> bool {
     let calls = caller.sum(|count| count.call == object.count.call);
     done(&calls).saturating_mul(100) > calls.calls
