@@ -26,14 +26,8 @@
  *       < @0 end                             or: @0 error ENOENT /proc/cmdline: No such file or directory
  *       > @0 write 0 /proc/sys/kernel/kptr_restrict
  *       < @0 end
- *       > @0 kallsyms                        the kernel's functions, as address and name
- *       < @0 : ffffffff81000000 _text
- *       < @0 end
- *       > @0 kallsyms ffffffff81000 ...      only those of these pages, by number: all take seconds
- *       < @0 : ffffffff81000000 _text
- *       < @0 end
- *       > @0 symbols __x64_sys_ asm_exc_ ...  the kernel's symbols whose names begin so, functions or not
- *       < @0 : ffffffff81c00d60 asm_exc_page_fault
+ *       > @0 kallsyms                        the kernel's functions: how far behind the one before, and name; takes seconds
+ *       < @0 : ffffffff81000000 _text 50 secondary_startup_64
  *       < @0 end
  *       > @0 poweroff
  *
@@ -381,14 +375,6 @@ static void say_file(const char *path, int (*wanted)(char *line)) {
 
 static int every(char *line) { return (void)line, 1; }
 
-/* From `address type name` to `address name`, of functions only. */
-static int functions(char *line) {
-    char *type = strchr(line, ' ');
-    if (!type || !strchr("tTwW", type[1]) || type[2] != ' ') return 0;
-    memmove(type, type + 2, strlen(type + 2) + 1);
-    return 1;
-}
-
 static int write_file(char *text, const char *path) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return 0;
@@ -397,54 +383,30 @@ static int write_file(char *text, const char *path) {
     return done;
 }
 
-/* Pages by number, and the last function that begins before each. */
-static struct { uint64_t page, before; } pages[MOST_OF_LINE / 2];
-static size_t pages_used;
-
-static int note_before(char *line) {
-    if (!functions(line)) return 0;
-    uint64_t address = strtoull(line, NULL, 16);
-    for (size_t i = 0; i < pages_used; i++)
-        if (address >> 12 < pages[i].page && address > pages[i].before) pages[i].before = address;
-    return 0;
-}
-
-static int is_near(char *line) {
-    if (!functions(line)) return 0;
-    uint64_t address = strtoull(line, NULL, 16);
-    for (size_t i = 0; i < pages_used; i++)
-        if (address >> 12 == pages[i].page || address == pages[i].before) return 1;
-    return 0;
-}
-
-static void serve_kallsyms(char *text) {
-    static const char path[] = "/proc/kallsyms";
+/* Each function follows the one before in a line, as how far behind it and its name: whole addresses, a line each, take three times as
+   long. Padding before a function (__pfx_) is never executed. */
+static void serve_kallsyms(void) {
+    static const char path[] = "/proc/kallsyms", padding[] = " __pfx_";
+    static char line[MOST_OF_LINE], text[MOST_OF_LINE];
     write_file("0", "/proc/sys/kernel/kptr_restrict");
-    pages_used = 0;
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
-        pages[pages_used].page = strtoull(word, NULL, 16), pages[pages_used++].before = 0;
-    if (pages_used == 0) say_file(path, functions);
-    else if (say_lines(path, note_before)) say_file(path, is_near);
-    else say_error(path);
-}
-
-static char beginnings[MOST_OF_LINE]; /* of names, with spaces between */
-
-static int has_beginning(char *line) {
-    char *type = strchr(line, ' ');
-    if (!type || strlen(type) < 4) return 0;
-    for (const char *one = beginnings; *one; one += strcspn(one, " "), one += *one == ' ') {
-        if (strncmp(type + 3, one, strcspn(one, " ")) != 0) continue;
-        memmove(type, type + 2, strlen(type + 2) + 1);
-        return 1;
+    FILE *file = fopen(path, "re");
+    if (!file) return say_error(path);
+    uint64_t last = 0;
+    size_t used = 0;
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\t\n")] = '\0';
+        char *type, *name;
+        uint64_t address = strtoull(line, &type, 16);
+        if (*type != ' ' || !strchr("tTwW", type[1]) || type[2] != ' ') continue;
+        name = type + 2;
+        if (strncmp(name, padding, sizeof padding - 1) == 0) continue;
+        if (used + strlen(name) + 24 > sizeof text) say(0, ":%s", text), used = 0;
+        used += (size_t)snprintf(text + used, sizeof text - used, " %llx%s", (unsigned long long)(address - last), name);
+        last = address;
     }
-    return 0;
-}
-
-static void serve_symbols(const char *text) {
-    write_file("0", "/proc/sys/kernel/kptr_restrict");
-    snprintf(beginnings, sizeof beginnings, "%s", text);
-    say_file("/proc/kallsyms", has_beginning);
+    fclose(file);
+    if (used > 0) say(0, ":%s", text);
+    say(0, "end");
 }
 
 static void serve_write(char *text) {
@@ -473,8 +435,7 @@ static void command(char *text) {
     if (strcmp(text, "poweroff") == 0) power_off();
     else if (strcmp(text, "read") == 0) say_file(word, every);
     else if (strcmp(text, "write") == 0) serve_write(word);
-    else if (strcmp(text, "kallsyms") == 0) serve_kallsyms(word);
-    else if (strcmp(text, "symbols") == 0) serve_symbols(word);
+    else if (strcmp(text, "kallsyms") == 0) serve_kallsyms();
     else if (strcmp(text, "close") == 0) close_channel(channel);
     else if (strcmp(text, "kill") == 0) kill_channel(channel);
     else say(0, "error - there is no command '%s'", text);

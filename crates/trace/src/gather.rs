@@ -61,8 +61,8 @@ pub fn gather(
     };
     let directory = std::env::current_dir()?;
     let mut tracer = Gatherer::new(Entries::new(keep, most));
+    tracer.entries.begins_in(&directory);
     tracer.use_program(&directory.join(OsStr::from_bytes(launch.program.to_bytes())));
-    tracer.entries.used(&directory);
     let bound = Bound {
         interrupt,
         run: None,

@@ -4,7 +4,7 @@
 //! branch: a fifth of the lines, and no order within them is lost.
 
 use super::flow::Code64;
-use super::names::{KERNEL, Names, failed_at};
+use super::names::failed_at;
 use measure::guest::{Guest, Machine, Monitor, Options, ToCount};
 use measure::runner::Workers;
 use model::{Counted, Failure};
@@ -130,13 +130,9 @@ impl<'a> Emulator<'a> {
         Ok(code)
     }
 
-    pub fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
-        let pages: Vec<u64> = pages.range(KERNEL..).map(|page| page / PAGE).collect();
-        let functions = self.machine.functions(self.workers, &self.guest, &pages)?;
-        for (address, name) in functions {
-            names.add(address, &name);
-        }
-        Ok(names)
+    /// The kernel's functions with their addresses.
+    pub fn functions(&self) -> Result<Vec<(u64, String)>, Failure> {
+        self.machine.functions(self.workers, &self.guest)
     }
 }
 

@@ -65,6 +65,14 @@ impl Names {
         }
     }
 
+    /// These functions too, as [`Names::add`] adds each.
+    pub fn with(mut self, functions: &[(u64, String)]) -> Names {
+        for (start, name) in functions {
+            self.add(*start, name);
+        }
+        self
+    }
+
     pub fn start_of(&self, name: &str) -> Option<u64> {
         self.by_start
             .iter()

@@ -87,7 +87,7 @@ impl<'a> Recorder<'a> {
             .map(|address| address & !(PAGE - 1))
             .collect();
         let code = self.emulator.code(&pages)?;
-        let names = self.emulator.kernel_names(names, &pages)?;
+        let names = names.with(&self.emulator.functions()?);
         if names.lacks_kernel() && pages.last().is_some_and(|page| *page >= KERNEL) {
             notes.push(
                 "the kernel does not tell its functions' names (built without CONFIG_KALLSYMS)"

@@ -114,12 +114,17 @@ fn file(path: &Path, entry: &Entry) -> Option<CommandFile> {
         Kind::File if entry.only_listed => Contents::Empty,
         Kind::File => Contents::File(entry.kept.clone().unwrap_or_else(|| PathBuf::from(path))),
     };
+    let modified_s = if entry.only_passed {
+        0
+    } else {
+        entry.modified_s.max(0)
+    };
     Some(CommandFile {
         path: path.to_path_buf(),
         facts: FileFacts {
             mode: entry.mode,
             owner: entry.owner,
-            modified_s: u32::try_from(entry.modified_s.max(0)).unwrap_or(u32::MAX),
+            modified_s: u32::try_from(modified_s).unwrap_or(u32::MAX),
         },
         contents,
         changed: entry.changed,

@@ -195,9 +195,10 @@ impl Lab<'_> {
         program: &Program,
         blocks: Blocks,
     ) -> Result<Split, Failure> {
-        let marks = recorded::marks(&emulator.guest)?;
+        let functions = emulator.functions()?;
+        let marks = recorded::marks(&functions)?;
         let (ran, counter) = emulator.log(blocks, Counter::new(marks), || program.run())?;
-        recorded::split(emulator, &counter, blocks, self.right(ran)?)
+        recorded::split(emulator, &functions, &counter, blocks, self.right(ran)?)
     }
 }
 

@@ -5,7 +5,6 @@ use super::walk::executed;
 use crate::kernel::emulator::{Blocks, Emulator, PAGE};
 use crate::kernel::flow::Code64;
 use crate::kernel::names::{KERNEL, Names, in_source};
-use measure::guest::Guest;
 use model::Failure;
 use model::program::{CallInKernel, FunctionInKernel, Split};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,22 +13,6 @@ const KERNEL_HALF: &str = "0xffff800000000000..0xffffffffffffffff";
 
 /// Longer runs are logged by longer blocks, and only in the kernel.
 pub const MOST_BY_ONE: u64 = 20_000_000;
-
-const SYMBOLS: [&str; 13] = [
-    "entry_SYSCALL_",
-    "entry_INT80",
-    "entry_SYSENTER",
-    "__x64_sys_",
-    "__ia32_sys_",
-    "asm_",
-    "restore_regs_and_return_to_kernel",
-    "__switch_to_asm",
-    "ret_from_fork",
-    "do_task_dead",
-    "process_one_work",
-    "rcu_gp_",
-    "tick_nohz_idle_enter",
-];
 
 const LAUNCHER_MARKS: [(u64, Mark); 3] = [
     (0x2a5e_0000_0000, Mark::Begins),
@@ -43,9 +26,9 @@ pub fn filter() -> String {
     format!("{KERNEL_HALF}{}", marks.concat())
 }
 
-pub fn marks(guest: &Guest) -> Result<Marks, Failure> {
-    let symbols = guest.symbols(&SYMBOLS)?;
-    let kernel: Marks = symbols
+/// Of the kernel with these functions, and of the launcher.
+pub fn marks(functions: &[(u64, String)]) -> Result<Marks, Failure> {
+    let kernel: Marks = functions
         .iter()
         .filter_map(|(at, name)| Some((*at, mark(name)?)))
         .collect();
@@ -103,6 +86,7 @@ fn syscall_name(function: &str) -> &str {
 
 pub fn split(
     emulator: &mut Emulator,
+    functions: &[(u64, String)],
     counter: &Counter,
     blocks: Blocks,
     instructions: u64,
@@ -116,8 +100,7 @@ pub fn split(
         .collect();
     let code = emulator.code(&pages)?;
     let kernel = instructions_by_address(edges, counter, blocks, &code);
-    let used: BTreeSet<u64> = kernel.keys().map(|(address, _)| page(*address)).collect();
-    let names = emulator.kernel_names(Names::default(), &used)?;
+    let names = Names::default().with(functions);
     let total = kernel.values().sum();
     if total > instructions {
         return Err(Failure::failed(format!(
@@ -258,8 +241,6 @@ mod tests {
             "asm_int80_emulation",
         ] {
             assert_eq!(mark(entry), Some(Mark::Entry), "{entry}");
-            let is_asked_for = SYMBOLS.iter().any(|beginning| entry.starts_with(beginning));
-            assert!(is_asked_for, "{entry}");
         }
         for none in [
             "entry_SYSCALL_64_after_hwframe",

@@ -26,7 +26,7 @@ use sys::{open, private};
 /// Tells init to wait for a question, so that the state can be kept there.
 pub(super) const BOOT_PARAMETER: &str = "SYSCOST_KEPT=1";
 const DEVICES: &str = "devices";
-/// Names by address, one directory for each set of pages, beside the state's.
+/// Names by address, of each kernel, in a directory beside the states'.
 const FUNCTIONS: &str = "functions";
 /// Names the file to the shell that the emulator writes through.
 const VARIABLE: &str = "SYSCOST_STATE";
@@ -40,6 +40,8 @@ pub(super) struct State {
     command: Vec<OsString>,
     memory_mib: u32,
     directory: PathBuf,
+    /// The digest of its image.
+    kernel: String,
 }
 
 impl State {
@@ -63,7 +65,8 @@ impl State {
         let version = output(private::asking(&command[0]).arg("--version"))?.stdout;
         let (words, initramfs) = (words.join("\n"), digest_of(&files.initramfs())?);
         let key = key(&[words.as_bytes(), &version, initramfs.as_bytes()]);
-        let name = format!("{BEGINNING}{}-{key}", digest_of(&files.kernel)?);
+        let kernel = digest_of(&files.kernel)?;
+        let name = format!("{BEGINNING}{kernel}-{key}");
         let directory = workers.kept(&name, |directory| {
             let made = make(workers, &command, memory_mib, pauses, directory);
             made.map_err(|failure| anyhow!(failure.message))
@@ -77,19 +80,18 @@ impl State {
             command,
             memory_mib,
             directory,
+            kernel,
         })
     }
 
-    /// Lines about these pages of the kernel, which `ask` gets from a guest that began here: they are the same the next time.
-    pub fn lines(
+    /// Lines about the functions of the kernel, which `ask` gets from a guest. They lie at the same addresses in each guest:
+    /// kernels start with `nokaslr`, and guests load no modules.
+    pub fn functions(
         &self,
         workers: &Workers,
-        pages: &[u64],
         ask: impl Fn() -> Result<Vec<String>, Failure>,
     ) -> Result<Vec<String>, Failure> {
-        let bytes: Vec<u8> = pages.iter().flat_map(|page| page.to_le_bytes()).collect();
-        let name = self.directory.file_name().unwrap_or_default();
-        let name = format!("{}-{}", name.to_string_lossy(), key(&[&bytes]));
+        let name = format!("{BEGINNING}{}-{FUNCTIONS}", self.kernel);
         let kept = workers.kept(&name, |directory| {
             let lines = ask().map_err(|failure| anyhow!(failure.message))?;
             Ok(fs::write(directory.join(FUNCTIONS), lines.join("\n"))?)

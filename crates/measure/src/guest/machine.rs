@@ -69,9 +69,7 @@ impl Machine {
             note: None,
         };
         // A machine that keeps time would go on with the clock of the hour in which its state was saved.
-        // One with a command's files would serve this run alone.
-        let is_of_use = machine.environment.disk.is_none() && options.command.is_none();
-        if machine.is_emulated() && is_of_use {
+        if machine.is_emulated() && machine.environment.disk.is_none() {
             match machine.keep(workers) {
                 Ok(state) => machine.state = Some(state),
                 Err(_) if workers.interrupt.is_set() => return Err(Failure::interrupted()),
@@ -105,21 +103,18 @@ impl Machine {
         self.state.is_some()
     }
 
-    /// The kernel's functions with their addresses: those on these pages, and the last one before each, which may reach into it. Its
-    /// `guest` is asked, which takes over a second, unless one that began in the same state was: guests load no modules, so all
-    /// functions lie where they did.
+    /// The kernel's functions with their addresses. The `guest` is asked, which takes seconds, unless one of the same kernel was.
     pub fn functions(
         &self,
         workers: &Workers,
         guest: &Guest,
-        pages: &[u64],
     ) -> Result<Vec<(u64, String)>, Failure> {
-        let ask = || guest.functions(pages);
+        let ask = || guest.ask("kallsyms");
         let lines = match &self.state {
-            Some(state) => state.lines(workers, pages, ask)?,
+            Some(state) => state.functions(workers, ask)?,
             None => ask()?,
         };
-        Ok(lines.iter().filter_map(|line| function(line)).collect())
+        Ok(functions(&lines))
     }
 
     /// It counts before it takes any input; [`Guest::planned`] returns the counts.
@@ -238,8 +233,6 @@ const FILE: u32 = 12;
 const QUESTION: &str = "question";
 /// Each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
-/// Page numbers that fit a line of the console.
-const MOST_PAGES: usize = 250;
 /// Numbers of channels in init.c end before this.
 const CHANNELS: u32 = 4096;
 
@@ -303,23 +296,8 @@ impl Guest {
         Ok(Program(channel))
     }
 
-    pub fn symbols(&self, beginnings: &[&str]) -> Result<Vec<(u64, String)>, Failure> {
-        let lines = self.ask(&format!("symbols {}", beginnings.join(" ")))?;
-        Ok(lines.iter().filter_map(|line| function(line)).collect())
-    }
-
     pub fn file(&self, path: &str) -> Result<Vec<String>, Failure> {
         self.ask(&format!("read {path}"))
-    }
-
-    /// As address and name. All functions would take seconds to be printed.
-    fn functions(&self, pages: &[u64]) -> Result<Vec<String>, Failure> {
-        let mut lines = Vec::new();
-        for some in pages.chunks(MOST_PAGES) {
-            let words: String = some.iter().map(|page| format!(" {page:x}")).collect();
-            lines.extend(self.ask(&format!("kallsyms{words}"))?);
-        }
-        Ok(lines)
     }
 
     fn ask(&self, command: &str) -> Result<Vec<String>, Failure> {
@@ -340,9 +318,18 @@ impl Guest {
     }
 }
 
-fn function(line: &str) -> Option<(u64, String)> {
-    let (address, name) = line.split_once(' ')?;
-    Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
+/// From pairs of words: how far a function lies behind the one before, and its name.
+fn functions(lines: &[String]) -> Vec<(u64, String)> {
+    let mut address: u64 = 0;
+    let mut functions = Vec::new();
+    for line in lines {
+        let mut words = line.split(' ');
+        while let (Some(distance), Some(name)) = (words.next(), words.next()) {
+            address = address.wrapping_add(u64::from_str_radix(distance, 16).unwrap_or_default());
+            functions.push((address, name.to_string()));
+        }
+    }
+    functions
 }
 
 pub fn kernel(environment: &Environment) -> Result<PathBuf> {
@@ -454,6 +441,19 @@ fn make_disk(make: &[String], directory: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_lie_behind_each_other() {
+        let lines = [
+            "ffffffff81000000 _text 50 startup".to_string(),
+            "b0 verify".into(),
+        ];
+        let names = functions(&lines);
+        let addresses: Vec<u64> = names.iter().map(|(address, _)| *address).collect();
+        let first = 0xffff_ffff_8100_0000;
+        assert_eq!(addresses, [first, first + 0x50, first + 0x100]);
+        assert_eq!(names[2].1, "verify");
+    }
 
     #[test]
     fn a_disk_is_what_its_command_makes_of_it() {

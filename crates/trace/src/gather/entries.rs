@@ -29,6 +29,8 @@ pub struct Entry {
     pub changed: bool,
     /// Known from a list of its directory only: its contents were not used.
     pub only_listed: bool,
+    /// A directory on the way to others: the command did not see its times.
+    pub only_passed: bool,
     pub kept: Option<PathBuf>,
 }
 
@@ -98,6 +100,15 @@ impl Entries {
         self.lead(path);
     }
 
+    /// Notes the directory in which the command begins: it sees its times only if it uses it.
+    pub fn begins_in(&mut self, directory: &Path) {
+        let place = self.lead(directory);
+        if let Some(entry) = place.and_then(|place| self.all.get_mut(&place)) {
+            entry.only_passed = true;
+        }
+        self.known.remove(directory);
+    }
+
     /// About to be changed: it is copied first.
     pub fn changed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
@@ -162,7 +173,7 @@ impl Entries {
                 self.known.insert(path.to_path_buf(), None);
                 return None;
             }
-            let kind = self.kind_of(&place);
+            let kind = self.kind_of(&place, left.is_empty());
             if let Kind::Link(target) = kind
                 && links < MOST_LINKS
             {
@@ -179,12 +190,16 @@ impl Entries {
         Some(place)
     }
 
-    fn kind_of(&mut self, place: &Path) -> Kind {
+    fn kind_of(&mut self, place: &Path, is_last: bool) -> Kind {
         let entry = self
             .all
             .entry(place.to_path_buf())
-            .or_insert_with(|| entry(place));
+            .or_insert_with(|| Entry {
+                only_passed: true,
+                ..entry(place)
+            });
         entry.only_listed = false;
+        entry.only_passed &= !is_last;
         entry.kind.clone()
     }
 }
@@ -279,6 +294,8 @@ mod tests {
         let [way, file, other] = ["way", "real/deep/file", "real/other"]
             .map(|path| entries.get(&here.join(path)).unwrap());
         assert_eq!(way.kind, Kind::Link("real/deep".into()));
+        let deep = entries.get(&here.join("real/deep")).unwrap();
+        assert!(deep.only_passed && way.only_passed && !file.only_passed);
         assert!(file.kind == Kind::File && other.only_listed);
         assert_eq!(entries.size(), 7);
         // Changed twice: the copy is of the first content.
