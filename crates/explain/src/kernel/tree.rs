@@ -311,91 +311,93 @@ mod tests {
     /// Functions, steps and addresses, and their tree.
     type Case<'a> = (&'a str, &'a [(u64, Kind, u64)], &'a [u64], &'a str);
 
+    const CALLS: [(u64, Kind, u64); 5] = [
+        (0x001, Calls, 0x100),
+        (0x101, Calls, 0),
+        (0x201, Return, 0),
+        (0x102, Return, 0),
+        (0x002, Calls, 0x100),
+    ];
+    const TWICE: [u64; 14] = [
+        0x000, 0x001, 0x100, 0x101, 0x200, 0x201, 0x102, 0x002, 0x100, 0x101, 0x200, 0x201, 0x102,
+        0x003,
+    ];
+    // A tail jump returns for its caller.
+    const TAIL_JUMP: [(u64, Kind, u64); 3] = [
+        (0x000, Calls, 0x100),
+        (0x100, Jump, 0x200),
+        (0x200, Return, 0),
+    ];
+    const JUMPS: [u64; 4] = [0x000, 0x100, 0x200, 0x001];
+    // call thunk; in it: call over the next instruction, overwrite the return address, return to b.
+    const RETPOLINE: [(u64, Kind, u64); 4] = [
+        (0x000, Calls, 0x200),
+        (0x200, Calls, 0x205),
+        (0x206, Return, 0),
+        (0x100, Return, 0),
+    ];
+    // a calls switch, which returns to 0x20f in another thread; that calls switch, which returns to a.
+    const THREADS: [(u64, Kind, u64); 3] = [
+        (0x000, Calls, 0x100),
+        (0x100, Return, 0),
+        (0x210, Calls, 0x100),
+    ];
+    const CASES: [Case; 10] = [
+        ("a b c", &CALLS, &TWICE, "a 4/14[bx2 6/10[cx2 4/4]]"),
+        ("a b c", &TAIL_JUMP, &JUMPS, "a 2/4[b 1/2[c 1/1]]"),
+        // A return thunk is a cost of the function that returns.
+        (
+            "a b __x86_return_thunk",
+            &TAIL_JUMP,
+            &JUMPS,
+            "a 2/4[b 1/2[__x86_return_thunk 1/1]]",
+        ),
+        // A part that was moved away is the same function.
+        (
+            "a b a.cold",
+            &[(0x000, Branch, 0x210), (0x211, Jump, 0x005)],
+            &[0x000, 0x210, 0x211, 0x005],
+            "a 4/4",
+        ),
+        // An indirect thunk is passed through to the function it stands for.
+        (
+            "a b __x86_indirect_thunk_rax",
+            &RETPOLINE,
+            &[0x000, 0x200, 0x205, 0x206, 0x100, 0x001],
+            "a 2/6[__x86_indirect_thunk_rax 3/3 b 1/1]",
+        ),
+        (
+            "a b __x86_indirect_thunk_rax",
+            &[(0x000, Calls, 0x200), (0x200, Jump, 0), (0x100, Return, 0)],
+            &[0x000, 0x200, 0x100, 0x001],
+            "a 2/4[__x86_indirect_thunk_rax 1/1 b 1/1]",
+        ),
+        // Labels of the entry are side by side.
+        (
+            "entry_SYSCALL_64 entry_SYSCALL_64_after_hwframe do_syscall_64",
+            &[(0x100, Calls, 0x200), (0x200, Return, 0)],
+            &[0x0fe, 0x0ff, 0x100, 0x200, 0x101],
+            "entry_SYSCALL_64 2/2 entry_SYSCALL_64_after_hwframe 2/3[do_syscall_64 1/1]",
+        ),
+        // An exception returns to what it interrupted, and an instruction that repeats is none.
+        (
+            "a asm_exc_page_fault",
+            &[(0x102, Return, 0)],
+            &[0x000, 0x100, 0x101, 0x102, 0x000, 0x001],
+            "a 3/6[asm_exc_page_fault 3/3]",
+        ),
+        ("memset", &[], &[0x000, 0x000, 0x000, 0x001], "memset 4/4"),
+        // Another thread has a stack of its own, and the first goes on.
+        (
+            "a switch other",
+            &THREADS,
+            &[0x000, 0x100, 0x20f, 0x210, 0x100, 0x001],
+            "a 2/3[switch 1/1] other 2/3[switch 1/1]",
+        ),
+    ];
     #[test]
     fn instructions_make_a_tree_of_calls() {
-        let b = [0x100, 0x101, 0x200, 0x201, 0x102];
-        let twice = [&[0x000, 0x001][..], &b, &[0x002], &b, &[0x003]].concat();
-        let calls = [
-            (0x001, Calls, 0x100),
-            (0x101, Calls, 0),
-            (0x201, Return, 0),
-            (0x102, Return, 0),
-            (0x002, Calls, 0x100),
-        ];
-        // A tail jump returns for its caller.
-        let tail_jump = [
-            (0x000, Calls, 0x100),
-            (0x100, Jump, 0x200),
-            (0x200, Return, 0),
-        ];
-        let jumps = [0x000, 0x100, 0x200, 0x001];
-        // call thunk; in it: call over the next instruction, overwrite the return address, return to b.
-        let retpoline = [
-            (0x000, Calls, 0x200),
-            (0x200, Calls, 0x205),
-            (0x206, Return, 0),
-            (0x100, Return, 0),
-        ];
-        // a calls switch, which returns to 0x20f in another thread; that calls switch, which returns to a.
-        let threads = [
-            (0x000, Calls, 0x100),
-            (0x100, Return, 0),
-            (0x210, Calls, 0x100),
-        ];
-        let cases: [Case; 10] = [
-            ("a b c", &calls, &twice, "a 4/14[bx2 6/10[cx2 4/4]]"),
-            ("a b c", &tail_jump, &jumps, "a 2/4[b 1/2[c 1/1]]"),
-            // A return thunk is a cost of the function that returns.
-            (
-                "a b __x86_return_thunk",
-                &tail_jump,
-                &jumps,
-                "a 2/4[b 1/2[__x86_return_thunk 1/1]]",
-            ),
-            // A part that was moved away is the same function.
-            (
-                "a b a.cold",
-                &[(0x000, Branch, 0x210), (0x211, Jump, 0x005)],
-                &[0x000, 0x210, 0x211, 0x005],
-                "a 4/4",
-            ),
-            // An indirect thunk is passed through to the function it stands for.
-            (
-                "a b __x86_indirect_thunk_rax",
-                &retpoline,
-                &[0x000, 0x200, 0x205, 0x206, 0x100, 0x001],
-                "a 2/6[__x86_indirect_thunk_rax 3/3 b 1/1]",
-            ),
-            (
-                "a b __x86_indirect_thunk_rax",
-                &[(0x000, Calls, 0x200), (0x200, Jump, 0), (0x100, Return, 0)],
-                &[0x000, 0x200, 0x100, 0x001],
-                "a 2/4[__x86_indirect_thunk_rax 1/1 b 1/1]",
-            ),
-            // Labels of the entry are side by side.
-            (
-                "entry_SYSCALL_64 entry_SYSCALL_64_after_hwframe do_syscall_64",
-                &[(0x100, Calls, 0x200), (0x200, Return, 0)],
-                &[0x0fe, 0x0ff, 0x100, 0x200, 0x101],
-                "entry_SYSCALL_64 2/2 entry_SYSCALL_64_after_hwframe 2/3[do_syscall_64 1/1]",
-            ),
-            // An exception returns to what it interrupted, and an instruction that repeats is none.
-            (
-                "a asm_exc_page_fault",
-                &[(0x102, Return, 0)],
-                &[0x000, 0x100, 0x101, 0x102, 0x000, 0x001],
-                "a 3/6[asm_exc_page_fault 3/3]",
-            ),
-            ("memset", &[], &[0x000, 0x000, 0x000, 0x001], "memset 4/4"),
-            // Another thread has a stack of its own, and the first goes on.
-            (
-                "a switch other",
-                &threads,
-                &[0x000, 0x100, 0x20f, 0x210, 0x100, 0x001],
-                "a 2/3[switch 1/1] other 2/3[switch 1/1]",
-            ),
-        ];
-        for (functions, steps, addresses, tree) in cases {
+        for (functions, steps, addresses, tree) in CASES {
             assert_eq!(run(functions, steps, addresses), tree, "{functions}");
         }
     }
