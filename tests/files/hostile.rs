@@ -13,20 +13,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The flags whose values are all tried.
 const CHOICES: [&str; 7] = ["format", "view", "by", "sort", "figure", "kind", "shell"];
 
-/// Hostile input for a command: arguments without those that are tried. SHORT stands for a hostile one, PROGRAM for a program of
+/// Hostile input for each command: arguments without those that are tried. SHORT stands for a hostile one, PROGRAM for a program of
 /// such a name.
-fn inputs(command: &str) -> Vec<String> {
-    if command == "run" {
-        let own = [
+const INPUTS: [(&str, &[&str]); 19] = [
+    (
+        "run",
+        &[
             "SHORT",
             "id.getppid --env-command SHORT",
             "id.getppid --via SHORT --probe SHORT",
-        ];
-        let studies = files::STUDIES.map(|name| format!("--study {name}"));
-        return studies.into_iter().chain(own.map(str::to_string)).collect();
-    }
-    let lines: &[&str] = match command {
-        "show" => &[
+        ],
+    ),
+    (
+        "show",
+        &[
             "run.json",
             "sizes.json",
             "environments.json",
@@ -38,7 +38,10 @@ fn inputs(command: &str) -> Vec<String> {
             "long.txt",
             "strace-name.txt",
         ],
-        "compare" => &[
+    ),
+    (
+        "compare",
+        &[
             "run.json moved.json",
             "run.json moved.json sizes.json --threshold 1",
             "run.json moved.json --study study.toml",
@@ -50,14 +53,20 @@ fn inputs(command: &str) -> Vec<String> {
             "run.json run.json --only SHORT",
             "run.json run.json --label SHORT",
         ],
-        "report" => &[
+    ),
+    (
+        "report",
+        &[
             "run.json -o -",
             "sizes.json -o -",
             "run.json moved.json environments.json -o -",
             "profile.json -o -",
             "profile.json profile.json -o -",
         ],
-        "why" => &[
+    ),
+    (
+        "why",
+        &[
             "profile.json",
             "calls.json --costs costs.json --versus costs.json",
             "calls.json --costs run.json --versus run.json",
@@ -65,34 +74,61 @@ fn inputs(command: &str) -> Vec<String> {
             "-- SHORT",
             "--user SHORT true",
         ],
-        "explain" => &["SHORT"],
-        "list" => &["SHORT", "--studies", "id"],
-        "race" => &["SHORT", "true --prepare SHORT", "true -P SHORT"],
-        "trace" => &[
+    ),
+    ("explain", &["SHORT"]),
+    ("list", &["SHORT", "--studies", "id"]),
+    ("race", &["SHORT", "true --prepare SHORT", "true -P SHORT"]),
+    (
+        "trace",
+        &[
             "-- SHORT",
             "--user SHORT true",
             "--tracer ptrace -- PROGRAM",
         ],
-        "top" => &[
+    ),
+    (
+        "top",
+        &[
             "--cgroup SHORT",
             "--container SHORT",
             "--count 1 --interval 0.1 -- PROGRAM",
         ],
-        "doctor" | "completions" | "man" => &[""],
-        // With an architecture that there is, it would ask the mirror.
-        "kernel fetch" => &["--arch SHORT SHORT"],
-        "kernel diff" => &["SHORT SHORT", "6.1 6.1 --fail-over x"],
-        "kernel list" => &["", "--available --arch SHORT"],
-        "kernel remove" => &["SHORT"],
-        "probe build" => &["--target SHORT -o probe"],
-        "kernel atlas build" => &[
+    ),
+    ("doctor", &[""]),
+    ("completions", &[""]),
+    ("man", &[""]),
+    // With an architecture that there is, it would ask the mirror.
+    ("kernel fetch", &["--arch SHORT SHORT"]),
+    ("kernel diff", &["SHORT SHORT", "6.1 6.1 --fail-over x"]),
+    ("kernel list", &["", "--available --arch SHORT"]),
+    ("kernel remove", &["SHORT"]),
+    ("probe build", &["--target SHORT -o probe"]),
+    (
+        "kernel atlas build",
+        &[
             "atlas --fetched --kernels SHORT",
             "atlas --fetched --operations SHORT",
             "atlas --fetched --arch SHORT",
         ],
-        new => panic!("{new}: say here by which arguments hostile text gets into it"),
-    };
-    lines.iter().map(|line| line.to_string()).collect()
+    ),
+];
+
+fn inputs(command: &str) -> Vec<String> {
+    let (_, lines) = INPUTS
+        .iter()
+        .find(|(name, _)| *name == command)
+        .unwrap_or_else(|| {
+            panic!("{command}: say here by which arguments hostile text gets into it")
+        });
+    let studies = files::STUDIES.map(|name| format!("--study {name}"));
+    let studies = studies.into_iter().take(if command == "run" {
+        files::STUDIES.len()
+    } else {
+        0
+    });
+    studies
+        .chain(lines.iter().map(|line| line.to_string()))
+        .collect()
 }
 
 fn hostile(word: &str) -> String {
@@ -128,6 +164,28 @@ fn trials(command: &clap::Command) -> Vec<Trial> {
     words_and_trials(&[command.get_name()], command)
 }
 
+/// Each format with the words that ask for it.
+fn formats_of(argument: Option<&clap::Arg>) -> Vec<(String, Vec<String>)> {
+    let Some(format) = argument else {
+        return vec![("text".to_string(), vec![])];
+    };
+    let values = values(format).into_iter();
+    values
+        .map(|value| (value.clone(), written(format, &value)))
+        .collect()
+}
+
+fn each_value(arguments: &[&clap::Arg]) -> Vec<Vec<String>> {
+    arguments
+        .iter()
+        .flat_map(|argument| {
+            values(argument)
+                .into_iter()
+                .map(|value| written(argument, &value))
+        })
+        .collect()
+}
+
 fn words_and_trials(words: &[&str], command: &clap::Command) -> Vec<Trial> {
     if command.has_subcommands() {
         let below = command
@@ -148,25 +206,13 @@ fn words_and_trials(words: &[&str], command: &clap::Command) -> Vec<Trial> {
     let (given, flags): (Vec<_>, Vec<_>) = others
         .into_iter()
         .partition(|argument| argument.get_long().is_none());
-    let formats: Vec<(String, Vec<String>)> = match formats.first() {
-        Some(format) => values(format)
-            .into_iter()
-            .map(|value| (value.clone(), written(format, &value)))
-            .collect(),
-        None => vec![("text".to_string(), vec![])],
-    };
-    let with = |arguments: &[&clap::Arg]| -> Vec<Vec<String>> {
-        arguments
-            .iter()
-            .flat_map(|a| values(a).into_iter().map(|value| written(a, &value)))
-            .collect()
-    };
+    let formats = formats_of(formats.first().copied());
     let positional = if given.is_empty() {
         vec![vec![]]
     } else {
-        with(&given)
+        each_value(&given)
     };
-    let optional: Vec<Vec<String>> = std::iter::once(vec![]).chain(with(&flags)).collect();
+    let optional: Vec<Vec<String>> = std::iter::once(vec![]).chain(each_value(&flags)).collect();
     let mut trials = Vec::new();
     for (number, input) in inputs(&words.join(" ")).into_iter().enumerate() {
         for (index, (format, flag)) in formats.iter().enumerate() {

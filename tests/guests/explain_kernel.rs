@@ -90,7 +90,13 @@ fn an_iteration_is_recorded_to_the_instruction() {
     assert!(find(call, "entry_SYSCALL_64").is_none() && find(call, "do_syscall_64").is_none());
     let entry = find(&getppid.tree, "do_syscall_64").unwrap();
     assert!(find(entry, "__x64_sys_getppid").is_some() && entry.calls == 1);
+}
 
+#[test]
+fn a_tree_has_all_instructions_that_are_counted() {
+    let name = needs!(emulated_kernel());
+    let laboratory = Laboratory::new();
+    let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
     for id in [
         "file.fstat",
         "file.lstat",

@@ -66,6 +66,23 @@ fn kept_memory(place: &Place, beginning: &str) -> Option<PathBuf> {
     kept_file(place, beginning, "memory")
 }
 
+fn state_memory(place: &Place) -> PathBuf {
+    kept_memory(place, "machine-").expect("a state")
+}
+
+fn counts_of(place: &Place, name: &str) -> String {
+    let output = counting(place, name).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    counts(&output)
+}
+
+fn counts(output: &Output) -> String {
+    let csv = stdout(output);
+    let instructions = csv.lines().skip(1).map(|row| row.split(',').nth(16));
+    let instructions: Option<Vec<&str>> = instructions.collect();
+    instructions.expect("a count in each row").join(" ")
+}
+
 /// A state that was changed, or that is not whole, would count something else. Whoever makes it, and however many do at once, its
 /// memory is the same, and so are counts.
 #[test]
@@ -79,34 +96,29 @@ fn a_state_is_whole_and_the_same_whoever_makes_it() {
     killed.wait().unwrap();
     assert_eq!(kept_memory(&place, "machine-"), None);
 
-    let counts = |output: &Output| {
-        let csv = stdout(output);
-        let instructions = csv.lines().skip(1).map(|row| row.split(',').nth(16));
-        let instructions: Option<Vec<&str>> = instructions.collect();
-        instructions.expect("a count in each row").join(" ")
-    };
-    let count = || {
-        let output = counting(&place, &name).output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-        counts(&output)
-    };
+    let count = || counts_of(&place, &name);
     let before = count();
-    let memory = || kept_memory(&place, "machine-").expect("a state");
     let digest = || {
-        let digests = fs::read_to_string(memory().with_file_name(".manifest")).unwrap();
+        let digests = fs::read_to_string(state_memory(&place).with_file_name(".manifest")).unwrap();
         let mut lines = digests.lines().map(str::to_string);
         lines.find(|line| line.contains("memory"))
     };
     let first = digest();
-    fs::write(memory(), "no state").unwrap();
+    fs::write(state_memory(&place), "no state").unwrap();
     std::thread::scope(|scope| {
         for run in [scope.spawn(count), scope.spawn(count)] {
             assert_eq!(run.join().unwrap(), before);
         }
     });
     assert_eq!(digest(), first);
+}
 
-    // One that is removed while it is used: the same counts or an error.
+#[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
+fn a_state_that_is_removed_while_it_is_used_gives_the_same_counts_or_an_error() {
+    let name = needs!(emulated_kernel());
+    let place = Place::new();
+    let before = counts_of(&place, &name);
     let mut run = counting(&place, &name);
     let run = run
         .stdout(Stdio::piped())
@@ -114,7 +126,7 @@ fn a_state_is_whole_and_the_same_whoever_makes_it() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    fs::remove_dir_all(memory().parent().unwrap()).unwrap();
+    fs::remove_dir_all(state_memory(&place).parent().unwrap()).unwrap();
     let output = run.wait_with_output().unwrap();
     if output.status.success() {
         assert_eq!(counts(&output), before);

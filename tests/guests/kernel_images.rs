@@ -167,6 +167,15 @@ fn place() -> Option<Place> {
     Some(place)
 }
 
+/// A directory as machines with that kernel keep their states.
+fn state(place: &Place, kernel: &str) -> PathBuf {
+    let directory = format!("cache/syscost/machine-{kernel}-0");
+    let directory = place.path().join(directory);
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("memory"), "").unwrap();
+    directory
+}
+
 #[test]
 fn a_kernel_is_fetched_listed_and_removed() {
     let place = needs!(place());
@@ -206,14 +215,8 @@ fn a_kernel_is_fetched_listed_and_removed() {
     assert_eq!((available.len(), here), (5, 2), "{available:?}");
     let facts = Path::new(&own["path"]).with_file_name("image.json");
     let facts: Value = serde_json::from_slice(&fs::read(facts).unwrap()).unwrap();
-    let state = |kernel: &str| {
-        let directory = format!("cache/syscost/machine-{kernel}-0");
-        let directory = place.path().join(directory);
-        fs::create_dir_all(&directory).unwrap();
-        fs::write(directory.join("memory"), "").unwrap();
-        directory
-    };
-    let (its, another) = (state(facts["sha256"].as_str().unwrap()), state("00"));
+    let its = state(&place, facts["sha256"].as_str().unwrap());
+    let another = state(&place, "00");
     let remove = || {
         let mut remove = command(&place, "remove 9.9.10-cloud-amd64");
         remove.env("XDG_CACHE_HOME", place.path().join("cache"));

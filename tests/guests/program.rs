@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::machines::workers;
 use explain::program::measure;
 use measure::runner::RunDirectory;
-use model::program::ProgramInKernels;
+use model::program::{ProgramInKernels, Split};
 use std::ffi::OsString;
 
 /// Programs that call getppid 4,000 times, and execute so many instructions in user mode for each; 4 more begin and end them.
@@ -125,13 +125,18 @@ fn check_mixture(name: &str, program: &Path, in_user_mode: u64) {
     );
     assert!(kernel.missed.is_empty(), "{:?}", kernel.missed);
 
-    let (user, mode) = (
-        kernel.split.user.unwrap(),
-        kernel.split.kernel_mode.unwrap(),
+    assert_eq!(kernel.split.user, Some(in_user_mode));
+    check_split(&kernel.split, &calls);
+    assert!(
+        kernel.most - kernel.fewest <= kernel.instructions / 50,
+        "{:?}",
+        kernel.runs
     );
-    assert_eq!(user, in_user_mode, "in user mode");
-    let charged = kernel
-        .split
+}
+
+/// Instructions are charged to these calls and to no other ones.
+fn check_split(split: &Split, calls: &[(&str, u64)]) {
+    let charged = split
         .by_call
         .iter()
         .map(|row| (row.call.as_str(), row.entries));
@@ -140,8 +145,7 @@ fn check_mixture(name: &str, program: &Path, in_user_mode: u64) {
         charged.iter().all(|row| calls.contains(row)),
         "calls of the launcher: {charged:?}"
     );
-    let getppid = kernel
-        .split
+    let getppid = split
         .by_call
         .iter()
         .find(|row| row.call == "getppid")
@@ -151,31 +155,17 @@ fn check_mixture(name: &str, program: &Path, in_user_mode: u64) {
         (100..2000).contains(&(getppid.instructions / CALLS)),
         "{getppid:?}"
     );
-    let functions: u64 = kernel
-        .split
-        .functions
-        .iter()
-        .map(|function| function.self_instructions)
-        .sum();
-    let by_call: u64 = kernel
-        .split
-        .by_call
-        .iter()
-        .map(|row| row.instructions)
-        .sum();
-    assert_eq!((by_call, functions), (mode, mode));
-    let own = kernel
-        .split
+    let functions = split.functions.iter();
+    let functions: u64 = functions.map(|function| function.self_instructions).sum();
+    let by_call: u64 = split.by_call.iter().map(|row| row.instructions).sum();
+    let kernel_mode = split.kernel_mode.unwrap();
+    assert_eq!((by_call, functions), (kernel_mode, kernel_mode));
+    let function = split
         .functions
         .iter()
         .find(|function| function.function == "__x64_sys_getppid")
         .unwrap();
-    assert_eq!(own.mostly_for, "getppid");
-    assert!(
-        kernel.most - kernel.fewest <= kernel.instructions / 50,
-        "{:?}",
-        kernel.runs
-    );
+    assert_eq!(function.mostly_for, "getppid");
 }
 
 #[test]

@@ -516,33 +516,8 @@ const TRAPS: [&str; 22] = [
 #[test]
 fn nothing_in_the_users_directory_is_executed() {
     let place = Place::new();
-    let hostile = place.path().join("hostile");
-    fs::create_dir_all(hostile.join(".git")).unwrap();
-    fs::create_dir_all(hostile.join("studies")).unwrap();
     let marker = place.path().join("executed");
-    let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\n", marker.display());
-    for name in TRAPS {
-        write_program(&hostile.join(name), &script);
-    }
-    let python = format!("open({:?}, 'a').write('python')\n", marker.display());
-    for name in ["ziglang.py", "sitecustomize.py", "os.py"] {
-        fs::write(hostile.join(name), &python).unwrap();
-    }
-    fs::write(
-        hostile.join("rust-toolchain.toml"),
-        format!("[toolchain]\npath = {hostile:?}\n"),
-    )
-    .unwrap();
-    fs::write(
-        hostile.join(".git/config"),
-        format!("[core]\n\tfsmonitor = {}\n", hostile.join("git").display()),
-    )
-    .unwrap();
-    fs::write(
-        hostile.join("studies/who-am-i.toml"),
-        "title = 'x'\nquestion = 'x'\npatterns = ['perl:system(\"./sh\")']\n",
-    )
-    .unwrap();
+    let hostile = hostile_directory(&place, &marker);
     place.write(
         "apt.conf",
         "Dir::Etc::sourcelist \"/dev/null\"; Dir::Etc::sourceparts \"/dev/null\";",
@@ -578,4 +553,35 @@ fn nothing_in_the_users_directory_is_executed() {
         let executed = fs::read_to_string(&marker).unwrap_or_default();
         assert_eq!(executed, "", "{arguments}: {}", stderr(&output));
     }
+}
+
+/// Programs and settings of those names, each of which writes to `marker` if it is executed.
+fn hostile_directory(place: &Place, marker: &Path) -> PathBuf {
+    let hostile = place.path().join("hostile");
+    fs::create_dir_all(hostile.join(".git")).unwrap();
+    fs::create_dir_all(hostile.join("studies")).unwrap();
+    let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\n", marker.display());
+    for name in TRAPS {
+        write_program(&hostile.join(name), &script);
+    }
+    let python = format!("open({:?}, 'a').write('python')\n", marker.display());
+    for name in ["ziglang.py", "sitecustomize.py", "os.py"] {
+        fs::write(hostile.join(name), &python).unwrap();
+    }
+    fs::write(
+        hostile.join("rust-toolchain.toml"),
+        format!("[toolchain]\npath = {hostile:?}\n"),
+    )
+    .unwrap();
+    fs::write(
+        hostile.join(".git/config"),
+        format!("[core]\n\tfsmonitor = {}\n", hostile.join("git").display()),
+    )
+    .unwrap();
+    fs::write(
+        hostile.join("studies/who-am-i.toml"),
+        "title = 'x'\nquestion = 'x'\npatterns = ['perl:system(\"./sh\")']\n",
+    )
+    .unwrap();
+    hostile
 }

@@ -26,12 +26,9 @@ fn numbers(value: &Value) -> Vec<f64> {
 fn the_start_up_of_each_round_is_subtracted() {
     let place = Place::new();
     let names = ready(&["seccomp-docker", "strace"]).join(",");
-    let words: Vec<&str> = [
-        "race", "--env", &names, "--runs", "7", "--format", "json", "--",
-    ]
-    .into_iter()
-    .collect();
-    let raced = place.run([words, CALLS.split(' ').collect()].concat());
+    let raced = place.run(format!(
+        "race --env {names} --runs 7 --format json -- {CALLS}"
+    ));
     expect_status(&raced, 0);
     expect_valid("race-1", &json(&raced).to_string());
     let found = json(&raced);
@@ -47,16 +44,11 @@ fn the_start_up_of_each_round_is_subtracted() {
     let native = numbers(&results[0]["empty_times"]);
     for own in results {
         let (times, empty) = (numbers(&own["times"]), numbers(&own["empty_times"]));
-        let net = times
-            .iter()
-            .zip(&empty)
-            .zip(&native)
-            .map(|((time, empty), native)| time - (empty - native));
-        let net: Vec<f64> = net.collect();
-        let ends = [f64::INFINITY, -f64::INFINITY];
-        let [least, most] = net
-            .iter()
-            .fold(ends, |[least, most], net| [least.min(*net), most.max(*net)]);
+        let net: Vec<f64> = (0..times.len())
+            .map(|round| times[round] - (empty[round] - native[round]))
+            .collect();
+        let least = net.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = net.iter().copied().fold(-f64::INFINITY, f64::max);
         let shown = numbers(&own["net"])[0];
         assert!(net.len() == 7 && least <= shown && shown <= most, "{own:#}");
     }
