@@ -150,7 +150,7 @@ impl Comparison {
         self.gate = Some(gate.judge(&self.rows, self.baseline));
     }
 
-    /// Rows without a ratio and rows whose work differs stay. Means and cautions remain those of all rows.
+    /// Rows without a ratio and rows whose work differs stay. Means and cautions are of all rows.
     pub fn keep_differing(&mut self) {
         let margin = self.margin;
         let left_out = &mut self.left_out;
@@ -168,7 +168,7 @@ impl Comparison {
     }
 }
 
-/// Compares runs row by row. A baseline that is out of range is column 0.
+/// A baseline that is out of range is column 0.
 pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let baseline = if options.baseline < columns.len() {
         options.baseline

@@ -82,7 +82,7 @@ pub fn difference_or_ratio(
     }
 }
 
-/// The derived rows of a study or, without one, the ratios of the cases that have names. At most [`MOST_ROWS`].
+/// Without a study, the ratios of the cases that have names. At most [`MOST_ROWS`].
 pub fn derive(study: Option<&StudyView>, run: &Run) -> Vec<DerivedRow> {
     let by_names = StudyView {
         derived: ratios_by_name(run),

@@ -39,7 +39,7 @@ pub struct Member<'a> {
 }
 
 impl Family<'_> {
-    /// Whether any strategy has enough values for a table by parameter to show more than the run's table.
+    /// A table by parameter needs a strategy with enough values to show more than the run's table.
     pub fn is_worth_a_table(&self) -> bool {
         self.members
             .iter()

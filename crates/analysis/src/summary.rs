@@ -286,7 +286,7 @@ fn moves(
     launches: Option<&Launches>,
     yardsticks: &Yardsticks,
 ) -> Option<Moves> {
-    if m.history || record.case.cold().is_some_and(|bytes| bytes > 0) {
+    if m.history || record.case.is_displaced() {
         return None;
     }
     Some(Moves {
@@ -304,7 +304,7 @@ fn relative(launches: &Launches, moves: &Moves) -> Option<Relative> {
     })
 }
 
-/// The launches of a measured case, in undisturbed rounds.
+/// In undisturbed rounds.
 pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
     let in_user_mode = in_user_mode(record);
     let launches = panel.launches(&record.case, record.outcome.measurement()?, in_user_mode)?;

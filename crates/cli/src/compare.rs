@@ -48,7 +48,7 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     args.gate.conclude(&findings(&comparison))
 }
 
-/// A single file is compared within itself, if its study derives ratios.
+/// A single file is compared within itself.
 fn compared(args: &CompareArgs, selection: Selection) -> Result<Comparison> {
     let options = Options {
         baseline: 0,
@@ -101,7 +101,7 @@ fn selection(args: &CompareArgs) -> Result<Selection> {
     Ok(selection)
 }
 
-/// Nothing to show is a mistake in the question: patterns that match nothing, files that have nothing in common.
+/// Patterns that match nothing, files that have nothing in common.
 fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
     let rows = &comparison.rows;
     let has = |is: fn(&Verdict) -> bool| rows.iter().flat_map(|row| &row.verdicts).any(is);

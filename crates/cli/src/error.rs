@@ -8,7 +8,6 @@ use std::io;
 #[error("{0:#}")]
 pub struct UsageError(pub anyhow::Error);
 
-/// An error of the user's, with a message as of `anyhow!`.
 macro_rules! usage_error {
     ($($message:tt)*) => {
         anyhow::Error::from($crate::error::UsageError(anyhow::anyhow!($($message)*)))

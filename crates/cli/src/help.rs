@@ -10,7 +10,7 @@ const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help
 /// Lists of more values than this are left out of the short help.
 const MOST_VALUES: usize = 10;
 
-/// Sets the templates and order of all help texts. `all` shows hidden commands and options too.
+/// `all` shows hidden commands and options too.
 pub fn with_help(command: Command, all: bool) -> Command {
     let command = command.mut_subcommands(|inner| if all { inner.hide(false) } else { inner });
     shaped(command, all).help_template(OVERVIEW)

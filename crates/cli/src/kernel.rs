@@ -103,6 +103,7 @@ fn find_architecture(name: &str) -> Result<Architecture> {
     })
 }
 
+/// Errors after an interrupt are reported as the interrupt.
 pub fn run(args: &KernelArgs, out: &mut dyn Write) -> Result<Exit> {
     let interrupt = Interrupt::on_signals()?;
     let done = match &args.command {

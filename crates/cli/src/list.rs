@@ -54,6 +54,7 @@ Examples:
   syscost list --envs
   syscost list --format json";
 
+/// Operations by default.
 pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<()> {
     if args.languages {
         return languages(args.format, out);
@@ -219,7 +220,6 @@ fn what(operation: &Operation) -> Cell {
     }
 }
 
-/// `7 operations in 1 area`.
 fn counts_text(operations: &[&Operation]) -> String {
     let areas: BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
     format!(

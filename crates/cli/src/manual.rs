@@ -35,7 +35,7 @@ pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<()> {
     write_page(usage(page)?, true, source, out)
 }
 
-/// The command called `name`; `kernel-fetch` is `fetch` of `kernel`.
+/// `kernel-fetch` is `fetch` of `kernel`.
 fn find<'a>(all: &'a Command, name: &str) -> Option<&'a Command> {
     all.find_subcommand(name).or_else(|| {
         name.split_once('-')

@@ -21,7 +21,7 @@ pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints one message, cleaned and cut, also with `--quiet`.
+/// Also with `--quiet`.
 pub fn show_line<T: Display + ?Sized>(line: &T) {
     let line = clean::excerpt(&line.to_string(), LONGEST);
     show(in_its_characters(format!("syscost: {line}\n")).as_bytes());
@@ -34,7 +34,7 @@ pub fn note<T: Display + ?Sized>(line: &T) {
     }
 }
 
-/// In one line what a log of strace lacks, which has no place in CSV.
+/// A log of strace lacks these, and CSV has no place for them.
 pub fn cautions(profile: &Profile, format: Format) {
     let cautions = report::cautions(profile);
     let is_log = profile.tracer.kind.starts_with("strace");
@@ -43,7 +43,6 @@ pub fn cautions(profile: &Profile, format: Format) {
     }
 }
 
-/// `text` is formatted and cleaned already.
 pub fn show(text: &[u8]) {
     let _ = std::io::stderr().lock().write_all(text);
 }

@@ -74,7 +74,6 @@ impl Write for Pipe {
     }
 }
 
-/// Formats of what is a table alone, which programs read as CSV.
 pub fn tables() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(["text", "markdown", "csv"])
         .try_map(|name| Format::from_str(&name, false))

@@ -125,7 +125,7 @@ Examples:
 Exit status: 0 all rounds were run, 1 a command failed or took longer than --fail-over allows, 2 usage, 126 or 127 a command cannot be run, 130 interrupted.";
 
 /// # Errors
-/// Fails with `trace::LaunchError` if a command cannot be run; otherwise if a command fails, or an environment cannot be entered.
+/// `trace::LaunchError` if a command cannot be run; otherwise if a command fails, or an environment cannot be entered.
 pub fn run(args: &RaceArgs, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
     let elsewhere = args.measure()?;
@@ -151,7 +151,7 @@ impl Elsewhere {
 }
 
 impl RaceArgs {
-    /// A race of one command, natively and in these environments, that ends when its ratios are known.
+    /// Of one command; it ends when its ratios are known.
     pub fn in_environments(words: &[String], environments: &[String]) -> Result<RaceArgs> {
         let names = format!("--env={}", environments.join(","));
         let words = ["--ignore-failure", &names, "--", &race::joined(words)];
@@ -166,6 +166,7 @@ impl RaceArgs {
         Ok(args)
     }
 
+    /// If all environments are emulated kernels, counts instructions instead.
     pub fn measure(&self) -> Result<Elsewhere> {
         if usage(self.counts_instructions())? {
             let words = words(&self.commands()?.swap_remove(0).launch);
@@ -257,7 +258,7 @@ impl RaceArgs {
         }
     }
 
-    /// The commands of the race. With --env, the arguments are the words of one command, unless a single argument holds all of them.
+    /// With --env, the arguments are the words of one command, unless a single argument holds all of them.
     fn texts(&self) -> Result<Vec<String>> {
         if self.environments.is_empty() || self.commands.len() == 1 {
             return Ok([&self.commands[..], &self.versus].concat());

@@ -92,7 +92,6 @@ fn atlas(directory: &Path, args: &ReportArgs, out: &mut dyn Write) -> Result<Exi
     )
 }
 
-/// `read` is the only file, if it has been read.
 fn of_runs(
     args: &ReportArgs,
     read: Option<Run>,

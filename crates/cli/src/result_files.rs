@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use store::StoreError;
 use sys::threads::in_order;
 
-/// Characters of a host's or a file's name that a label keeps.
+/// Of a host's or a file's name, in a label.
 const LONGEST: usize = 24;
 
-/// Refuses labels that are too many, empty or repeated, and standard input given twice.
+/// Too many, empty or repeated ones, and standard input given twice.
 pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.iter().filter(|file| is_input(file)).count() > 1 {
         bail_usage!("standard input ('-') can be read once only: write the other runs to files");
@@ -50,7 +50,7 @@ pub fn counted_profile(path: &Path) -> Result<Profile> {
     }
 }
 
-/// In the order of `files`. A run is condensed as soon as it was read, so that only the samples of those at work are in memory.
+/// A run is condensed as soon as it was read, so that only the samples of those at work are in memory.
 pub fn read<T: Send>(
     files: &[PathBuf],
     condense: impl Fn(usize, Run) -> T + Sync,
@@ -122,7 +122,7 @@ pub fn is_input(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// The labels that were asked for; else the host's name or, if several hosts have it, the file's, numbered if that is not unique either.
+/// As asked; else the host's name or, if several hosts have it, the file's, numbered if that is not unique either.
 pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
     fn stem(file: &Path) -> String {
         if is_input(file) {

@@ -48,7 +48,7 @@ fn scope(sides: &Sides) -> EnvironmentScope {
 }
 
 impl RunArgs {
-    /// The options of `syscost` without arguments: the default patterns are the tour.
+    /// Of `syscost` without arguments: the default patterns are the tour.
     pub fn tour() -> Result<RunArgs> {
         parsed("run", [""; 0])
     }
@@ -119,7 +119,7 @@ impl RunArgs {
         Ok(environments)
     }
 
-    /// The start-up of each environment, if that is asked for. Environments that only build the probe in another way have none.
+    /// Environments that only build the probe in another way have none.
     fn start_ups(
         &self,
         study: Option<&Study>,
@@ -162,7 +162,6 @@ impl RunArgs {
         self.out.as_deref() == Some(Path::new("-"))
     }
 
-    /// Standard output gets the run at the end.
     fn keep(&self) -> Result<Keep> {
         let file = if self.is_to_output() {
             None

@@ -86,7 +86,7 @@ fn write_alone(
     }
 }
 
-/// The run without the rows that were not asked for; baselines stay, since ratios need them.
+/// Baselines stay, since ratios need them.
 fn only(mut run: Run, only: &Only) -> Result<Run> {
     let selection = only.selection();
     run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));

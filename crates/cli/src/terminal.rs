@@ -45,7 +45,6 @@ pub fn is_dumb() -> bool {
     variable("TERM").as_deref() == Some("dumb")
 }
 
-/// `text` as the terminal can show it.
 pub fn in_its_characters(text: String) -> String {
     if is_ascii() { ascii(&text) } else { text }
 }

@@ -149,8 +149,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     Ok(ended)
 }
 
-/// Adds the filters, tracers and programs that slow down calls here to a profile that is saved. Only then, because finding them takes a
-/// look at every process.
+/// Adds what slows down calls here to a profile that is saved. Only then, because finding it takes a look at every process.
 pub(super) fn note_taxes(profile: &mut Profile, out: Option<&Path>, format: Format) {
     if out.is_some() || format == Format::Json {
         profile.host.taxes = taxes(&Sources::default());
@@ -205,7 +204,7 @@ impl Report<'_> {
 }
 
 impl TraceArgs {
-    /// Runs the command as often as it should, until it fails; the counts of later runs are those of the profile's `repeats`.
+    /// Until it fails; the counts of later runs are those of the profile's `repeats`.
     fn traced(&self, options: &TraceOptions) -> Result<(Profile, Exit)> {
         let mut profile = trace::run(options, &mut note::<str>)?;
         let mut ended = exit(&profile);
@@ -339,7 +338,7 @@ pub(super) fn tell_lost(lost: u64) {
     }
 }
 
-/// The command's exit status, as time(1) passes it on; 1 if data was lost, unless the command itself failed.
+/// As time(1) passes it on; 1 if data was lost, unless the command itself failed.
 pub(super) fn exit(profile: &Profile) -> Exit {
     let status = match profile.ending {
         Some(Ending::Exited(code)) => code as u8,

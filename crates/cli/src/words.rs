@@ -38,8 +38,7 @@ pub fn with_command(typed: Vec<OsString>, commands: &[&str]) -> Vec<OsString> {
     words
 }
 
-/// Whether `typed` is `known` or a misspelling of it, which the parser then names. With another letter, a short name is another one:
-/// `tcp` is not `top`.
+/// Or a misspelling, which the parser then names. With another letter, a short name is another one: `tcp` is not `top`.
 fn is_like(known: &str, typed: &str) -> bool {
     let is_short = known.len() <= 4;
     let slips = if is_short { 1 } else { 2 };

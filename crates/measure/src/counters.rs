@@ -17,16 +17,15 @@ use sys::counters::{Counter, Offer, wait_until_asleep};
 const LAUNCHES: usize = 5;
 /// Enough if they take longer than the caller has time.
 const FEWEST_LAUNCHES: usize = 3;
-/// The time after which `count_events` launches no worker beyond the fewest, for a run without a budget of its own.
+/// `count_events` then launches no worker beyond the fewest, for a run without a budget of its own.
 pub const LONG: Duration = Duration::from_secs(2);
 const PAIRS: usize = 3;
-/// Target duration of the larger request, waiting for the worker to sleep included: long against the protocol, short against
-/// the time between two timer interrupts.
+/// Waiting for the worker to sleep included: long against the protocol, short against the time between two timer interrupts.
 const REQUEST: Duration = Duration::from_micros(600);
 const MOST_NAMES: usize = 4;
 
-/// Counts every event of `offer` that the kernel permits, over at most five launches of the case's worker, and over fewer if
-/// they take longer than `long`. Each launch adds a value per iteration to each event, `None` if its counter was shared.
+/// Over at most five launches of the case's worker, and over fewer if they take longer than `long`. Each launch adds a value per
+/// iteration to each event that the kernel permits, `None` if its counter was shared.
 ///
 /// # Errors
 /// The worker's own failure, or that a permitted counter could not be attached after all.
@@ -124,7 +123,7 @@ impl<'a> Worker<'a> {
         Ok(counts)
     }
 
-    /// An event's counts in the smaller and in the larger request; `None` if its counter did not run all the time.
+    /// Of the smaller and the larger request; `None` if the counter did not run all the time.
     fn pair(&mut self, event: usize, more: u64) -> Result<Option<[u64; 2]>, Failure> {
         self.counters[event].1.switch(true).map_err(failed)?;
         let [few, many] = proof::pair(more, &mut |n| self.request(event, n))?;
@@ -156,7 +155,7 @@ fn failed(error: std::io::Error) -> Failure {
     Failure::failed(format!("counters: {error}"))
 }
 
-/// The median difference per iteration; `None` without a complete pair, or if an event that always happens was never counted.
+/// The median; `None` without a complete pair, or if an event that always happens was never counted.
 fn per_iteration(pairs: &[Option<[u64; 2]>], more: u64, event: &Event) -> Option<f64> {
     let complete: Vec<&[u64; 2]> = pairs.iter().flatten().collect();
     // Some virtual machines offer counters that never advance: a cost of 0 instructions would look like a result.

@@ -81,7 +81,7 @@ fn count_in_state(findings: &[Finding], state: State) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     Problem,
-    /// Something that measuring uses is not permitted here.
+    /// Not permitted here.
     Forbidden,
     Notice,
     Good,
@@ -102,7 +102,7 @@ impl State {
 pub struct Finding {
     pub subject: String,
     pub state: State,
-    /// The state of the machine as it was seen, e.g. `kvm-clock`.
+    /// E.g. `kvm-clock`.
     pub observation: String,
     /// Empty if nothing needs doing.
     pub advice: String,
@@ -198,7 +198,7 @@ mod tests {
         host.hypervisor = Some("kvm".to_string());
     }
 
-    /// A subject, a change to the quiet machine, and the start of the finding; empty if there is none.
+    /// Subject, change to the quiet machine, start of the finding (empty if there is none).
     type Row = (&'static str, fn(&mut Host, &mut Checks), &'static str);
 
     const ROWS: &[Row] = &[

@@ -23,10 +23,9 @@ pub struct Proof {
     pub entries: Option<Entries>,
     pub status: EntriesStatus,
     pub warning: Option<String>,
-    /// The number of iterations over which entries were counted, if it is that of the timed ones.
+    /// If as many as were timed.
     pub iterations: Option<u64>,
     pub returned: Returned,
-    /// The time when an earlier run counted the entries, in seconds since 1970-01-01 UTC.
     pub counted_unix_s: Option<u64>,
 }
 
@@ -87,7 +86,7 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
 pub struct Length {
     pub iterations: u64,
     pub time: Duration,
-    /// The entries that the case's runtime makes meanwhile in the thread that runs the loop; `None` without a runtime.
+    /// Made meanwhile in the thread that runs the loop; `None` without a runtime.
     pub runtime: Option<Entries>,
 }
 
@@ -117,7 +116,6 @@ fn prove_as(
 /// `request` runs so many iterations and returns all of their entries.
 ///
 /// # Errors
-///
 /// Those of `request`.
 pub fn prove_by(
     planned: &Planned,
@@ -216,7 +214,7 @@ fn ended(errno: &dyn std::fmt::Display) -> Failure {
 }
 
 struct Pass {
-    /// Dropped before the child, so that it cannot kill a group whose leader has been reaped.
+    /// Before the child, so that it cannot kill a group whose leader has been reaped.
     watchdog: Watchdog,
     child: Child,
     tracer: EntryCounter,
@@ -312,7 +310,6 @@ impl Watchdog {
     /// Until dropped.
     ///
     /// # Errors
-    ///
     /// No thread could be started.
     pub fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> io::Result<Watchdog> {
         let interrupt = interrupt.clone();

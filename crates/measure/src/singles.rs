@@ -7,11 +7,9 @@ use std::time::Duration;
 
 /// The 99.9th percentile has 100 calls beyond it.
 const CALLS: u64 = 100_000;
-/// The fewest calls that have a 99th percentile.
 pub const FEWEST_CALLS: u64 = 1000;
-/// The time for each case, unless the caller has less.
 pub const TIME: Duration = Duration::from_millis(200);
-/// The most calls that a probe accepts (probe.c, MOST_CALLS).
+/// That a probe accepts (probe.c, MOST_CALLS).
 const MOST_CALLS: u64 = 1_000_000_000;
 
 /// Times single calls for `time`; if that is too short for the 99th percentile, for as long as that takes, if it takes at most `most`.
@@ -47,7 +45,7 @@ pub fn time_singles(
     for_calls(workers, planned, FEWEST_CALLS, needed)
 }
 
-/// Later calls may take so many times as long as the first ones on average.
+/// Than the first ones on average.
 const SLOWER: f64 = 1.5;
 
 fn for_calls(

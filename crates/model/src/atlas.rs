@@ -147,7 +147,7 @@ pub struct AtlasStep {
 pub const UNCHANGED: &str = "no function changed in one iteration";
 
 impl AtlasStep {
-    /// Whether no function changed in one iteration: the counts then differ by work that iterations share.
+    /// The counts then differ by work that iterations share.
     pub fn is_unchanged(&self) -> bool {
         self.reason.as_deref() == Some(UNCHANGED)
     }
@@ -157,7 +157,7 @@ impl AtlasStep {
         (self.after - self.before).abs()
     }
 
-    /// The difference as a share of the smaller count: half as many weigh as much as twice as many.
+    /// Of the smaller count: half as many weigh as much as twice as many.
     pub fn share(&self) -> f64 {
         self.instructions() / self.before.min(self.after).max(1.0)
     }

@@ -127,19 +127,24 @@ impl Case {
         PANEL.iter().any(|operation| self.is_plain(operation))
     }
 
-    /// All but the name given by a study is equal.
-    pub fn same_work(&self, other: &Case) -> bool {
-        fn nameless(case: &Case) -> Case {
-            Case {
-                name: None,
-                ..case.clone()
-            }
+    /// Without the name given by a study.
+    pub fn nameless(&self) -> Case {
+        Case {
+            name: None,
+            ..self.clone()
         }
-
-        nameless(self) == nameless(other)
     }
 
-    /// The case in one thread and in batches: neither changes which system calls are made.
+    pub fn same_work(&self, other: &Case) -> bool {
+        self.nameless() == other.nameless()
+    }
+
+    /// Its calls find caches without what they used before.
+    pub fn is_displaced(&self) -> bool {
+        self.cold() > Some(0)
+    }
+
+    /// Neither threads nor single calls change which system calls are made.
     pub fn alone(&self) -> Case {
         let mut case = self.warm();
         case.params
@@ -147,7 +152,7 @@ impl Case {
         case
     }
 
-    /// The bytes displaced before each call; `None` if calls are timed in batches, warm.
+    /// Bytes; `None` if calls are timed in batches, warm.
     pub fn cold(&self) -> Option<u64> {
         if self.language.is_some() {
             return None;
@@ -155,7 +160,7 @@ impl Case {
         self.params.get(COLD).copied()
     }
 
-    /// Whether it is the empty loop of a language or of the probe, warm or cold.
+    /// Of a language or of the probe, warm or cold.
     pub fn is_empty_loop(&self) -> bool {
         match self.language {
             Some(_) => self.operation.is_empty(),
@@ -177,7 +182,7 @@ impl Case {
             .collect()
     }
 
-    /// Each parameter once, in no particular order. If a parameter is both given and a default, the default wins.
+    /// In no particular order. If a parameter is both given and a default, the default wins.
     pub fn all_params(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
         self.params
             .iter()
@@ -202,7 +207,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// The first line, followed by `...` if there are more.
+/// With `...` if there are more.
 fn one_line(body: &str) -> String {
     let body = body.trim();
     match body.split_once('\n') {

@@ -50,7 +50,7 @@ pub enum DescriptorKind {
     None,
 }
 
-/// The greatest power of two that is not above `value`; 0 for 0.
+/// 0 for 0.
 pub fn power_below(value: u64) -> u64 {
     value.checked_ilog2().map_or(0, |log| 1 << log)
 }
@@ -155,7 +155,7 @@ fn names() -> impl Iterator<Item = (&'static str, Drives)> {
         .flat_map(|(drives, names)| names.split_whitespace().map(|name| (name, *drives)))
 }
 
-/// How many names there are between slashes.
+/// Between slashes.
 pub fn depth(path: &[u8]) -> u64 {
     path.split(|byte| *byte == b'/')
         .filter(|name| !name.is_empty())

@@ -14,7 +14,6 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether the processor counts it, and not the kernel.
     pub fn is_hardware(&self) -> bool {
         self.kind != SOFTWARE
     }

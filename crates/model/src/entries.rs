@@ -15,7 +15,7 @@ pub struct Entries(
 );
 
 impl Entries {
-    /// Calls of this name per iteration; 0 if there are none.
+    /// Per iteration.
     pub fn get(&self, name: &str) -> f64 {
         self.0.get(name).copied().unwrap_or(0.0)
     }

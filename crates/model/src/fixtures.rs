@@ -28,7 +28,7 @@ pub fn run(records: Vec<Record>) -> Run {
     }
 }
 
-/// Three launches of four blocks; each block has four batches of one iteration that took `ns(block)` nanoseconds.
+/// They took `ns(block)` nanoseconds: three launches of four blocks of four batches of one iteration.
 pub fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
     Outcome::Measured(Measurement {
         iterations: 1,
@@ -102,7 +102,7 @@ pub fn published(operation: &str, ns: f64) -> Record {
     )
 }
 
-/// A record of an emulated kernel: `each` are instructions per operation, by repeat.
+/// In an emulated kernel: `each` are per operation, by repeat.
 pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record {
     let (fewer, more) = (10, 110);
     let batches = each
@@ -129,7 +129,7 @@ pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
     }
 }
 
-/// A function of a call tree that was entered once; its total is the sum over the tree.
+/// Entered once; its total is the sum over the tree.
 pub fn call(name: &str, group: Group, self_instructions: u64, children: Vec<Call>) -> Call {
     let total = self_instructions + children.iter().map(|child| child.total).sum::<u64>();
     Call {
@@ -234,7 +234,7 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
     }
 }
 
-/// Pairs of nanoseconds and number of calls.
+/// Nanoseconds and number of calls.
 pub fn times(calls: &[(u64, u64)]) -> Histogram {
     let mut histogram = Histogram::with_resolution(Histogram::SINGLE);
     calls

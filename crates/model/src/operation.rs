@@ -106,7 +106,7 @@ impl Expectation {
                 .all(|expected| expected.matches(counted, params))
     }
 
-    /// The fixed counts per iteration, under every name that an entry may have.
+    /// Fixed ones per iteration, under every name that an entry may have.
     pub fn exact_counts(&self, params: &BTreeMap<String, u64>) -> BTreeMap<&str, f64> {
         let mut fixed = BTreeMap::new();
         for expected in &self.0 {
@@ -133,7 +133,7 @@ impl Expectation {
 }
 
 impl Count {
-    /// The number that must be counted; `None` if any number may be.
+    /// `None` if any number may be.
     fn fixed(&self, params: &BTreeMap<String, u64>) -> Option<f64> {
         match self {
             Count::Exactly(count) => Some(*count),

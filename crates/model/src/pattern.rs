@@ -43,8 +43,7 @@ fn without_slash(text: &str) -> String {
     text.replace('/', "\u{1}")
 }
 
-/// The operations that the patterns select, in the order of the patterns, and within one in the catalogue's order; all if there is no
-/// pattern.
+/// In the order of the patterns, and within one in the catalogue's order; all if there is no pattern.
 pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |_| Ok(Vec::new()))
 }
@@ -126,7 +125,7 @@ fn described<'a>(catalogue: &'a [Operation], word: &str) -> Vec<&'a Operation> {
     operations
 }
 
-/// Each selected operation once; if a pattern selects none, the operations that `otherwise` returns.
+/// Once each; if a pattern selects none, what `otherwise` returns.
 fn each<'a>(
     catalogue: &'a [Operation],
     patterns: &[String],

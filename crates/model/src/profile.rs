@@ -188,7 +188,7 @@ pub struct TracerFacts {
 }
 
 impl TracerFacts {
-    /// The nanoseconds to subtract from an elapsed time: never less than 0.
+    /// To subtract from an elapsed time: never less than 0.
     pub fn within_call_ns(&self) -> f64 {
         self.offset_per_call_ns.unwrap_or(0.0).max(0.0)
     }
@@ -205,7 +205,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The exit status as a shell reports it: 128 + N for signal N.
+    /// 128 + N for signal N.
     pub fn status(self) -> i32 {
         match self {
             Ending::Exited(status) => status,

@@ -16,7 +16,7 @@ pub fn some<T: AsRef<str>>(names: impl IntoIterator<Item = T>, most: usize) -> S
 
 pub const MOST_IN_A_NOTE: usize = 6;
 
-/// The first names of a note, and the number of the others.
+/// And the number of the others.
 pub fn few<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     some(names, MOST_IN_A_NOTE)
 }

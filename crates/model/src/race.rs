@@ -58,7 +58,7 @@ pub struct TimedRun {
 }
 
 impl Contender {
-    /// Whether the runs' CPU time and memory include the command's own.
+    /// In the runs' CPU time and memory.
     pub fn is_accounted(&self) -> bool {
         self.environment
             .as_ref()
@@ -67,7 +67,7 @@ impl Contender {
 }
 
 impl TimedRun {
-    /// User and system time, whose sum the kernel counts exactly.
+    /// The kernel counts the sum exactly.
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }

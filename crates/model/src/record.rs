@@ -262,7 +262,7 @@ impl Outcome {
         }
     }
 
-    /// The one that is there; `None` if there is none, or several.
+    /// `None` if there is none, or several.
     pub fn only(
         samples: Option<Measurement>,
         error: Option<Failure>,
@@ -295,20 +295,19 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Instructions per operation; `None` without batches.
+    /// `None` without batches.
     pub fn per_operation(&self) -> Option<f64> {
         let differences = self.differences();
         // The upper middle, so that the result is a count and not the mean of two.
         differences.get(differences.len() / 2).copied()
     }
 
-    /// The least and the most instructions per operation; equal if every repeat agrees.
+    /// Per operation; equal if every repeat agrees.
     pub fn range(&self) -> Option<(f64, f64)> {
         let differences = self.differences();
         Some((*differences.first()?, *differences.last()?))
     }
 
-    /// Sorted.
     fn differences(&self) -> Vec<f64> {
         let iterations = self.more.saturating_sub(self.fewer).max(1) as f64;
         let mut each: Vec<f64> = self
@@ -435,7 +434,7 @@ impl Run {
 }
 
 impl Record {
-    /// A record that was asked for, whose entries are not counted.
+    /// Its entries are not counted.
     pub fn new(case: Case, outcome: Outcome) -> Record {
         Record {
             case,
@@ -474,7 +473,6 @@ impl Failure {
         }
     }
 
-    /// A call made by the operation failed.
     pub fn failed(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Failed, message)
     }
@@ -496,7 +494,6 @@ impl Failure {
         Failure::new(FailureKind::Start, message)
     }
 
-    /// The run ended before the case was measured.
     pub fn interrupted() -> Failure {
         Failure::new(FailureKind::Interrupted, "the run was interrupted")
     }
@@ -520,7 +517,7 @@ pub enum FailureKind {
 }
 
 impl Measurement {
-    /// All samples in nanoseconds per iteration.
+    /// Nanoseconds per iteration.
     pub fn samples(&self) -> impl Iterator<Item = Nanos> + '_ {
         let n = self.iterations as f64;
         self.blocks

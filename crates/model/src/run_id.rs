@@ -6,7 +6,7 @@ const LONGEST: usize = 64;
 const UNKNOWN: &str = "unknown";
 
 impl Run {
-    /// The stem of the run's file name, `HOST-START-SEED`, harmless in every shell.
+    /// `HOST-START-SEED`, harmless in every shell.
     pub fn stem(&self) -> String {
         let host = self.host.name.as_ref().filter(|name| !name.is_empty());
         format!(

@@ -79,12 +79,12 @@ pub fn name_and_line(function: &str) -> (&str, Option<&str>) {
     parts.map_or((function, None), |(name, line)| (name, Some(line)))
 }
 
-/// Whether a file's functions are those of the C library or a runtime.
+/// The C library, or a runtime.
 pub fn is_library(file: &str) -> bool {
     LIBRARIES.iter().any(|begin| file.starts_with(begin))
 }
 
-/// Whether a name is that of a function of the C library or of a runtime, or of none.
+/// Of the C library or of a runtime, or without a name.
 pub fn is_runtime(function: &str) -> bool {
     let bare = function
         .trim_start_matches('_')

@@ -188,7 +188,7 @@ const IOCTL: &[(u32, &str)] = &[
     (0x2401, "PERF_EVENT_IOC_DISABLE"),
 ];
 
-/// The argument that selects what a call does, if there is one. `name` must not include a gate such as `(i386)`.
+/// `name` must not include a gate such as `(i386)`.
 pub fn selector(name: &str) -> Option<&'static Selector> {
     SELECTORS
         .iter()
@@ -203,7 +203,7 @@ impl Selector {
         }
     }
 
-    /// The operation that an argument selects: `0x...` for a number without a name; `None` for the usual operation, which has no name.
+    /// `0x...` for a number without a name; `None` for the usual operation, which has no name.
     pub fn operation(&self, argument: u32) -> Option<String> {
         let value = argument & self.mask();
         match self.values {
@@ -217,7 +217,7 @@ impl Selector {
         }
     }
 
-    /// The operation by constants joined by `|`, as strace prints them.
+    /// Constants joined by `|`, as strace prints them.
     pub fn operation_of_symbols(&self, argument: &str) -> Option<String> {
         let mut symbols = argument.split('|').map(str::trim);
         match self.values {

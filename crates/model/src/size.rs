@@ -20,12 +20,12 @@ impl fmt::Display for Size {
 /// Suffixes of names whose values are in KiB or MiB.
 const LARGER_UNITS: [&str; 3] = ["mib", "rss", "ws"];
 
-/// Whether values of this parameter are in KiB or MiB, so that a K behind them would mislead.
+/// In KiB or MiB, so that a K behind values would mislead.
 pub fn has_larger_unit(name: &str) -> bool {
     LARGER_UNITS.contains(&name)
 }
 
-/// The value as people write it: `4K` for a size, `4096` for `rss`, which is in MiB.
+/// `4K` for a size, `4096` for `rss`, which is in MiB.
 pub fn parameter_value(name: &str, value: u64) -> String {
     if has_larger_unit(name) {
         value.to_string()

@@ -76,7 +76,7 @@ pub fn bare_name(call: &str) -> &str {
     call.split('(').next().unwrap_or(call)
 }
 
-/// The label of an architecture; `None` if it is unknown, or the one that this program was built for.
+/// `None` if unknown, or the one that this program was built for.
 pub fn foreign(audit: u32) -> Option<&'static str> {
     let label = ARCHITECTURES.iter().find(|a| a.audit == audit)?.label;
     (label != std::env::consts::ARCH).then_some(label)

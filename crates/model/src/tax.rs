@@ -48,7 +48,7 @@ impl Tax {
         TRACERS.contains(&self.kind.as_str())
     }
 
-    /// Whether it comes and goes with what others do, so that a cost measured with it does not predict a later one.
+    /// What others do makes it come and go, so that a cost measured with it does not predict a later one.
     pub fn is_passing(&self) -> bool {
         !LASTING.contains(&self.kind.as_str())
     }

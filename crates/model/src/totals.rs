@@ -47,7 +47,7 @@ impl CallCount {
         self.mean_of(self.on_cpu_ns?)
     }
 
-    /// Time on the CPU for ranking, in which a call whose own is not known takes `mean_ns`.
+    /// A call whose own time is not known takes `mean_ns`.
     pub fn ranked_ns(&self, mean_ns: f64) -> u64 {
         let untimed_ns = self.untimed as f64 * mean_ns;
         self.on_cpu_ns
@@ -55,7 +55,7 @@ impl CallCount {
             .saturating_add(untimed_ns as u64)
     }
 
-    /// Whether it has no times because none of these calls has.
+    /// None of these calls has times.
     pub fn is_untimed(&self) -> bool {
         self.untimed > 0 && self.untimed == self.calls
     }
@@ -82,7 +82,7 @@ impl CallCount {
         .flatten()
     }
 
-    /// Whether blocked time lasts until the thread ran again: in profiles from versions that saw no wake-ups.
+    /// In profiles from versions that saw no wake-ups.
     pub fn is_blocked_until_it_ran(&self) -> bool {
         self.runnable_ns.is_some() && self.woken_ns.is_none() && self.blocked_ns > Some(0)
     }
@@ -93,7 +93,7 @@ impl CallCount {
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Adds other calls. If only one of the two has a time, the sum is that time, a lower bound.
+    /// If only one of the two has a time, the sum is that time, a lower bound.
     pub fn add(&mut self, other: &CallCount) {
         self.calls = self.calls.saturating_add(other.calls);
         self.samples = added(self.samples, other.samples);
@@ -130,7 +130,7 @@ fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 impl ProcessGroup {
-    /// Includes the process ID if the group is one process: `sh (123)`.
+    /// With the process ID if the group is one process: `sh (123)`.
     pub fn label(&self) -> String {
         self.pid
             .map_or_else(|| self.name.clone(), |pid| format!("{} ({pid})", self.name))
@@ -141,7 +141,7 @@ impl ProcessGroup {
 type Key = (String, String, Class);
 
 impl Profile {
-    /// Whether it is a profile of something that ran before, or that answered requests.
+    /// It ran before, or answered requests.
     pub fn is_service(&self) -> bool {
         self.scope.is_some() || !self.requests.is_empty()
     }
@@ -187,7 +187,7 @@ impl Profile {
             .for_each(|object| add(&object.name, &object.count));
     }
 
-    /// The sums by call and class of each run, the first of which is this one.
+    /// By call and class; the first is this run.
     pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
         let repeats = self.repeats.iter().map(|run| by_class(&run.calls));
         [by_class(self.calls())]
@@ -196,7 +196,7 @@ impl Profile {
             .collect()
     }
 
-    /// The least and the most calls over the runs, by call; empty for a single run.
+    /// By call; empty for a single run.
     pub fn ranges(&self) -> BTreeMap<String, (u64, u64)> {
         fn ends(counts: &[u64]) -> Option<(u64, u64)> {
             counts
@@ -232,7 +232,7 @@ impl Profile {
         }
     }
 
-    /// Whether it is a table of `strace -c`, whose times may be system time or elapsed time.
+    /// Of `strace -c`, whose times may be system time or elapsed time.
     pub fn is_table(&self) -> bool {
         self.tracer.kind == "strace -c"
     }

@@ -34,7 +34,7 @@ const EXPECTED_OF_PLACED: Deviation = Deviation {
 };
 
 // Among 11 comparisons of such runs, 0.02 to 0.3 gave one false verdict and 0 gave two: the control shows the rest.
-/// Extra error of costs with hardly any undisturbed rounds, beyond what the control shows: a standard deviation of logarithms.
+/// Beyond what the control shows: a standard deviation of logarithms.
 const DISTURBED: f64 = 0.02;
 
 /// Fewer runs do not show what they scatter by.
@@ -55,7 +55,7 @@ impl Launches {
     }
 }
 
-/// Where something stands in the runs of one side, which were made in one session, and how far other runs may be from there.
+/// Where the runs of one side stand, all made in one session, and how far other runs may be from there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Side {
     pub mean: f64,
@@ -63,14 +63,11 @@ pub struct Side {
     within: Deviation,
     session: Deviation,
     next: NextRun,
-    /// The scatter of earlier runs.
     known: Option<Deviation>,
-    /// The possible shift of a run that was disturbed all the time, as a standard deviation.
     disturbed: f64,
     is_placed: bool,
 }
 
-/// The scatter of a side from one session to the next.
 #[derive(Clone, Copy)]
 enum Session {
     /// All that earlier runs show: what moves the runs of one session is part of it.
@@ -79,7 +76,7 @@ enum Session {
     Expected(Deviation),
 }
 
-/// The prediction for a run of another session: its distance from the mean, and its deviation.
+/// Of another session: its distance from the mean, and its deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct NextRun {
     from_mean: f64,
@@ -87,7 +84,7 @@ struct NextRun {
 }
 
 impl Side {
-    /// A case by its runs, each with how much slower the machine was. `None` without runs, or if one has no launch.
+    /// With how much slower the machine was in each. `None` without runs, or if one has no launch.
     pub fn from_case(runs: &[(Launches, f64)]) -> Option<Side> {
         let logs: Vec<f64> = runs
             .iter()
@@ -138,7 +135,7 @@ impl Side {
         Some(side).filter(|side| side.mean.is_finite())
     }
 
-    /// The machine as a whole, by how much slower it was in each run (none if that is unknown) and by what moves whole runs.
+    /// By how much slower it was in each run (none if that is unknown) and by what moves whole runs.
     pub fn from_machine(slower_ln: &[f64], learned: Deviation) -> Side {
         Side::new(slower_ln, Deviation::NONE, Session::Known(learned))
     }
@@ -147,7 +144,7 @@ impl Side {
         Side::from_machine(slower_ln, self.one_run())
     }
 
-    /// The mean of sides that were measured in one session, each with how much slower the machine was; 0 if that is unknown.
+    /// Of one session, each with how much slower the machine was; 0 if that is unknown.
     pub fn together(sides: &[Side], slower_ln: &[f64]) -> Option<Side> {
         let means: Vec<f64> = sides
             .iter()
@@ -201,7 +198,7 @@ impl Side {
         }
     }
 
-    /// Adds the error of a run that was disturbed all the time: some rows are not slowed at all and others twice as much; 95% are within that.
+    /// Some rows are not slowed at all and others twice as much; 95% are within that.
     fn disturb(&mut self, slower_ln: f64) {
         let unevenly = Deviation {
             sd: slower_ln / 2.0,
@@ -217,7 +214,7 @@ impl Side {
         Deviation::sum([self.within, self.session])
     }
 
-    /// The part of the mean's error that is not shared by what was measured in the same session.
+    /// What was measured in the same session does not share it.
     pub fn in_session(&self) -> Deviation {
         self.within.times(1.0 / self.runs.sqrt())
     }
@@ -278,7 +275,6 @@ fn by_known_runs(run: &Launches) -> Option<NextRun> {
     })
 }
 
-/// ln of new / old, and its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BetweenRuns {
     pub log_ratio: f64,

@@ -113,7 +113,7 @@ impl Calm {
         self.is_short
     }
 
-    /// The measurement with its samples of undisturbed rounds, or with all if that would be none: the other slots are empty.
+    /// With samples of undisturbed rounds, or with all if that would be none: the other slots are empty.
     pub fn only<'a>(&self, m: &'a Measurement) -> Cow<'a, Measurement> {
         self.undisturbed(m).unwrap_or(Cow::Borrowed(m))
     }
@@ -212,7 +212,6 @@ fn above_floor(m: &Measurement) -> Option<Vec<Vec<f64>>> {
 mod tests {
     use super::*;
 
-    /// Slots of three batches, 40 rounds in each of 3 blocks, with what the rounds cost.
     fn costing(ns: impl Fn(usize) -> u64) -> Measurement {
         Measurement {
             iterations: 1,

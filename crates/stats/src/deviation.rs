@@ -5,13 +5,11 @@ use super::{moments, student};
 use model::Nanos;
 
 // Student's t of one degree is 12.7, which is of no use.
-/// Degrees of freedom from which on values show their scatter.
+/// From this on values show their scatter.
 const FEWEST_KNOWN: f64 = 2.0;
 
-/// From here on, Student's t is normal.
 pub(super) const MOST_DEGREES: f64 = 1e6;
 
-/// Level of the interval for the next run's median.
 pub const NEXT_RUN: f64 = 0.95;
 
 /// The smallest error if no clock's step is known: equal values prove nothing.
@@ -21,7 +19,7 @@ pub(super) const LEAST_ERROR: f64 = 1e-6;
 /// Times as much scatter as expected, from which on a case is of another kind.
 pub(super) const SURPRISE: f64 = 2.0;
 
-/// A standard deviation on the log scale, and the degrees of freedom that it is known by.
+/// On the log scale, with the degrees of freedom that it is known by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deviation {
     pub sd: f64,
@@ -76,7 +74,7 @@ impl Deviation {
         Some(one.times(1.0 / (one.degrees + 1.0).sqrt()))
     }
 
-    /// The deviation of the sum of independent values, with the degrees of freedom of Welch and Satterthwaite.
+    /// Of independent values, with the degrees of freedom of Welch and Satterthwaite.
     pub fn sum(parts: impl IntoIterator<Item = Deviation>) -> Deviation {
         // Welch and Satterthwaite: each part's variance squared, by its degrees of freedom.
         let (mut variance, mut doubt) = (0.0, 0.0);

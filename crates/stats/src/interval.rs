@@ -28,8 +28,8 @@ impl Interval {
         }
     }
 
-    /// Widened to include `value`: with blocks of different sizes, the median of all batches can lie outside the interval of
-    /// block medians, and an interval that misses its own estimate would claim too much.
+    /// With blocks of different sizes, the median of all batches can lie outside the interval of block medians, and an interval that
+    /// misses its own estimate would claim too much.
     pub fn holding(self, value: f64) -> Interval {
         Interval {
             low: self.low.min(value),
@@ -42,7 +42,7 @@ impl Interval {
         (self.low, self.high)
     }
 
-    /// Half its width in percent of `middle`; `None` if that is not a cost.
+    /// In percent of `middle`; `None` if that is not a cost.
     pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
         let percent = 50.0 * (self.high - self.low) / middle.0;
         (middle.is_cost() && percent.is_finite()).then_some(percent)
@@ -87,7 +87,7 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// The value with its interval; `None` in another unit, so that instructions are never read as a time.
+    /// `None` in another unit, so that instructions are never read as a time.
     pub fn in_unit(self, unit: Unit) -> Option<Ranged> {
         let Quantity {
             value,
@@ -122,8 +122,8 @@ impl Ranged {
         }
     }
 
-    /// This ratio with a wider interval: `control` is the ratio of the same thing to itself in the same rounds, and how far it is from 1 beyond
-    /// its own error is an error of this one too.
+    /// `control` is the ratio of the same thing to itself in the same rounds, and how far it is from 1 beyond its own error is an error
+    /// of this one too.
     #[must_use]
     pub fn beside(self, control: Ranged) -> Ranged {
         if self.low_high.is_none() {
@@ -136,7 +136,6 @@ impl Ranged {
         }
     }
 
-    /// Without an interval, as if it were exact.
     fn log_ratio(self) -> BetweenRuns {
         let far = |end: f64| (end / self.value).ln().abs();
         // A ratio's interval need not be symmetric on the log scale: the farther end counts.
@@ -202,7 +201,7 @@ pub(super) fn deepest(count: usize) -> (usize, f64) {
         .fold((1, 0.0), |_, best| best)
 }
 
-/// The chances of at most 0, 1, 2, ... heads in `count` tosses of a fair coin.
+/// At most 0, 1, 2, ... heads in `count` tosses of a fair coin.
 pub(super) fn heads_at_most(count: usize) -> impl Iterator<Item = f64> {
     // In logarithms, since 0.5^count is 0 to a double from 1075 tosses on.
     let terms = (1..=count).scan(-(count as f64) * std::f64::consts::LN_2, move |term, i| {
@@ -220,7 +219,6 @@ pub(super) fn heads_at_most(count: usize) -> impl Iterator<Item = f64> {
 mod tests {
     use super::*;
 
-    /// The chances of 0, 1, ... heads in `count` tosses, by Pascal's triangle: only halves and sums.
     fn chances(count: usize) -> Vec<f64> {
         (0..count).fold(vec![1.0], |row: Vec<f64>, _| {
             let left = std::iter::once(&0.0).chain(&row);

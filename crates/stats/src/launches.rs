@@ -19,7 +19,6 @@ const PLACED_LAUNCHES: f64 = 3.0;
 /// From so many times as much on, launches follow what is placed for a whole run, and many show no more than one.
 const DEPENDENT_LAUNCHES: f64 = 4.0;
 
-/// So many members must show it.
 const FEWEST_SCATTERS: usize = 3;
 
 /// Fewer undisturbed rounds of a launch show nothing.
@@ -39,9 +38,8 @@ pub struct Launches {
     pub median_ns: f64,
     /// The same with the batches of each round divided by how much slower the panel was in it.
     pub level_ns: f64,
-    /// The same of each launch.
     pub levels_ns: Vec<f64>,
-    /// The number of undisturbed rounds that these are from; 0 if there was none.
+    /// 0 if there was none.
     pub rounds: usize,
     /// ln of what launches of the panel scatter by, as a standard deviation; 0 if that is unknown.
     pub launch_scatter: f64,
@@ -49,12 +47,10 @@ pub struct Launches {
     pub relative: Option<f64>,
     /// The same in earlier runs.
     pub earlier: Vec<f64>,
-    /// Whether it is relative to the machine in user mode alone.
     pub in_user_mode: bool,
     pub is_placed: bool,
     /// ln of how much slower everything was in a run that was disturbed all the time; else 0.
     pub disturbed_ln: f64,
-    /// Whether hardly a round was undisturbed.
     pub is_disturbed: bool,
     /// The step of the clock, as a share of a batch; 0 if it is unknown.
     pub clock_step: f64,
@@ -68,7 +64,7 @@ pub(super) fn logs_of(costs: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The standard error of a run's level, as its launches show it; `None` without any.
+/// As its launches show it; `None` without any.
 pub(super) fn by_launches(run: &Launches) -> Option<Deviation> {
     let logs = logs_of(&run.levels_ns);
     if logs.is_empty() {
@@ -133,7 +129,7 @@ pub fn is_placed(m: &Measurement) -> bool {
     m.switches || m.minor_faults as f64 > FAULTS * iterations
 }
 
-/// The scatter of the panel's launches, as a standard deviation of logarithms; 0 if few of its members show it.
+/// As a standard deviation of logarithms; 0 if few of its members show it.
 pub fn scatter_of_launches<'a>(members: impl Iterator<Item = &'a Launches>) -> f64 {
     let scatters: Vec<f64> = members
         .filter_map(|member| Deviation::known(&logs_of(&member.levels_ns)))

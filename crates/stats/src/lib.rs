@@ -51,7 +51,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Half the interval in percent of the median; `None` without an interval, or if the median is not above 0.
+    /// In percent of the median; `None` without an interval, or if the median is not above 0.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
     }
@@ -92,7 +92,6 @@ fn medians_of_parts(samples: &[f64], count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The batches of each block in nanoseconds per iteration.
 fn samples(m: &Measurement) -> Vec<Vec<f64>> {
     let blocks = m.blocks.iter();
     blocks
@@ -159,7 +158,7 @@ pub mod tests {
     use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
 
-    /// A normal deviate (Box and Muller 1958).
+    /// Box and Muller 1958.
     pub fn normal(random: &mut ChaCha8Rng) -> f64 {
         let (u, v): (f64, f64) = (random.random(), random.random());
         (-2.0 * (1.0 - u).ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()

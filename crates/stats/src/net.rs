@@ -4,7 +4,6 @@ use super::paired::{by_launch, over_launches};
 use super::{Ranged, median, samples};
 use model::Measurement;
 
-/// A case, and the loop without a body that was measured in the same way.
 #[derive(Clone, Copy)]
 pub struct WithLoop<'a> {
     pub case: &'a Measurement,

@@ -16,15 +16,14 @@ pub struct Overhead {
 const AGAIN: f64 = 0.4;
 
 // Chosen: a wider interval would make the overhead look known on a busy machine.
-/// An overhead is known if half its interval is at most this share of it.
+/// Half its interval, as a share.
 const WIDEST: f64 = 0.25;
 
 /// How much of the time of a null call the part within it may be uncertain by, as half the width of its interval.
 const WIDEST_OF_CALL: f64 = 0.1;
 
 impl Overhead {
-    /// The median of the differences between the two sides of each pair, in nanoseconds, with an interval of order statistics; `None`
-    /// with fewer pairs than that needs.
+    /// In nanoseconds, with an interval of order statistics; `None` with fewer pairs than that needs.
     pub fn from_differences(mut differences: Vec<f64>) -> Option<Overhead> {
         let interval = block_interval(&mut differences)?;
         Some(Overhead {

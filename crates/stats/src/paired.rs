@@ -92,7 +92,7 @@ pub(super) fn by_launch(m: &Measurement, blocks: Vec<Vec<f64>>) -> Vec<f64> {
 /// Order statistics alone are narrow enough from so many on, and a launch or two that something disturbed do not widen them.
 const MANY_LAUNCHES: usize = 9;
 
-/// The middle of what many launches show, or the mean of a few, with its interval; `None` without a launch.
+/// The median of many launches, or the mean of a few; `None` without a launch.
 pub(super) fn over_launches(mut medians: Vec<f64>) -> Option<Ranged> {
     let (mean, student) = (mean_log(&medians)?, mean_interval(&medians));
     let low_high = ordered(&mut medians);
@@ -107,7 +107,7 @@ pub(super) fn over_launches(mut medians: Vec<f64>) -> Option<Ranged> {
     })
 }
 
-/// The interval of the median by order statistics, of 95% or more; `None` for fewer than six. Sorts `values`.
+/// By order statistics, of 95% or more; `None` for fewer than six. Sorts `values`.
 fn ordered(values: &mut [f64]) -> Option<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let (count, (j, _)) = (values.len(), deepest(values.len()));

@@ -4,7 +4,7 @@
 use model::Histogram;
 
 // A count of 10 is known to about 60%.
-/// Calls that must lie beyond a percentile: with fewer it describes a handful of calls.
+/// With fewer, a percentile describes a handful of calls.
 pub const FEWEST_BEYOND: u64 = 10;
 
 /// `share` as in 0.99; `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
@@ -22,7 +22,6 @@ pub fn beyond(times: &Histogram, ns: f64) -> u64 {
     longer.fold(0, |sum, (_, count)| sum.saturating_add(count))
 }
 
-/// Steps per power of ten on the axis of [`tail_curve`].
 const STEPS: i32 = 16;
 
 /// The times that shares of the calls do not exceed, in nanoseconds, by 1 / (1 - share), which is 1 for the shortest call and

@@ -25,7 +25,7 @@ pub struct OverRuns {
 }
 
 impl OverRuns {
-    /// Takes the logarithms of run medians in nanoseconds: NaN for a run without one.
+    /// Of run medians in nanoseconds: NaN for a run without one.
     pub fn from_logs(ln_medians: &[f64]) -> OverRuns {
         let medians_ns = ln_medians
             .iter()
@@ -44,7 +44,7 @@ impl OverRuns {
     }
 }
 
-/// The mean of those that are finite; `None` if none is. Its exponential is the cost of a case over several runs.
+/// Of those that are finite; `None` if none is. Its exponential is the cost of a case over several runs.
 pub fn mean_log(ln_medians: &[f64]) -> Option<f64> {
     let known: Vec<f64> = ln_medians
         .iter()
@@ -54,13 +54,13 @@ pub fn mean_log(ln_medians: &[f64]) -> Option<f64> {
     Some(moments(&known).0).filter(|mean| mean.is_finite())
 }
 
-/// The geometric mean; `None` without values.
+/// `None` without values.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let logs: Vec<f64> = values.into_iter().map(f64::ln).collect();
     Some(mean_log(&logs)?.exp()).filter(|mean| mean.is_finite())
 }
 
-/// Student's interval of 95% of the mean of `values`, one for each run; `None` for fewer than three.
+/// 95%, of the mean of one value a run; `None` for fewer than three.
 pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
     let (mean, half) = (
         mean_log(values)?,

@@ -9,7 +9,6 @@ use std::f64::consts::SQRT_2;
 // The share that is cut at each end. A fifth leaves the mean of clean values nearly as exact, and outlives two disturbed runs in ten.
 const TRIM: f64 = 0.2;
 
-/// With fewer values the trimmed mean has no error.
 pub const FEWEST_TRIMMED: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +24,7 @@ impl Trimmed {
         [self.mean, self.mean - half, self.mean + half]
     }
 
-    /// The mean read as ln of new / old, which it is if the values were logarithms of ratios.
+    /// The mean is that if the values were logarithms of ratios.
     pub fn as_log_ratio(self) -> BetweenRuns {
         BetweenRuns {
             log_ratio: self.mean,
@@ -93,7 +92,7 @@ fn residual(new: &[f64], base: &[f64], ratio: f64, mean: f64) -> Option<Trimmed>
     )
 }
 
-/// The same, with the error by which another such ratio differs from it: that has an error as large.
+/// With the error by which another such ratio differs from it: that has an error as large.
 pub fn next_trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
     let ratio = trimmed_ratio(new, base)?;
     Some(BetweenRuns {

@@ -57,7 +57,7 @@ impl BetweenRuns {
         BetweenRuns { error, ..self }
     }
 
-    /// Whether this control, by its whole interval, is nearer to 1 than what is claimed.
+    /// The control's whole interval is nearer to 1 than what is claimed.
     pub fn permits(&self, finding: Finding, ratio: &BetweenRuns, margin: f64) -> bool {
         let reach = self.log_ratio.abs() + self.error.half_width();
         match finding {

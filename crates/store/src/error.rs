@@ -67,7 +67,7 @@ impl std::error::Error for StoreError {}
 
 #[derive(Debug)]
 pub struct FileKind {
-    /// The schema without the version: `syscost.result/`.
+    /// `syscost.result/`
     pub family: &'static str,
     pub version: u64,
     pub noun: &'static str,
@@ -77,7 +77,7 @@ pub struct FileKind {
 }
 
 impl FileKind {
-    /// Family and current version, as in the `schema` field of files.
+    /// As in the `schema` field of files.
     pub fn schema(&self) -> String {
         format!("{}{}", self.family, self.version)
     }
@@ -98,7 +98,6 @@ pub enum Problem {
     Directory,
     Denied,
     Read(io::Error),
-    /// Holds the largest size that is read.
     TooLarge(u64),
     Empty,
     /// How the text is stored, and what to do.
@@ -108,7 +107,7 @@ pub enum Problem {
     /// A table or log of strace that cannot be used: the reason, and the remedy.
     Strace(&'static str),
     Foreign,
-    /// A file of another program: its probable format, and the remedy.
+    /// Its probable format, and the remedy.
     OfAnother(String),
     OtherKind(String),
     Newer(u64),
@@ -197,7 +196,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// Puts the place of the surrounding value in front: `samples` becomes `records[3].samples`.
+    /// `samples` becomes `records[3].samples`.
     pub fn within(self, outer: &str) -> Invalid {
         Invalid {
             place: format!("{outer}{}", self.place),
@@ -221,7 +220,6 @@ impl fmt::Display for Invalid {
 pub struct Location {
     pub line: usize,
     pub column: usize,
-    /// The JSON path, if known.
     pub path: Option<String>,
 }
 

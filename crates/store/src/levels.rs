@@ -13,10 +13,9 @@ pub struct Level {
     /// Architecture and compiler of the probe: another build has another level, above all one that an emulator translates.
     pub build: String,
     pub started_unix_s: u64,
-    /// Geometric mean of the panel.
     pub panel_ns: f64,
     pub members: BTreeMap<String, f64>,
-    /// The cost of each case in units of `panel_ns`.
+    /// In units of `panel_ns`.
     #[serde(default)]
     pub cases: BTreeMap<String, f64>,
 }

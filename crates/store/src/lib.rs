@@ -81,8 +81,8 @@ pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
     put(document, path, |fill| output::replace(path, fill))
 }
 
-/// Creates `STEM.json` or, if that exists, `STEM-2.json` and so on, in a folder that many hosts may share. The file gets its name only
-/// when it is complete.
+/// `STEM.json` or, if that exists, `STEM-2.json` and so on, in a folder that many hosts may share. The file gets its name only when it
+/// is complete.
 pub fn write_new<D: Document>(
     document: &D,
     folder: &Path,
@@ -91,7 +91,7 @@ pub fn write_new<D: Document>(
     put(document, folder, |fill| output::create(folder, stem, fill))
 }
 
-/// Replaces a file of [`write_new`], and leaves the folder's other files alone.
+/// A file of [`write_new`]; the folder's other files are left alone.
 pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
     put(document, path, |fill| {
         output::replace_among_others(path, fill)
@@ -103,7 +103,7 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         .map_err(|problem| StoreError::new(path, &result::KIND, problem))
 }
 
-/// Writes to standard output, which cannot be replaced atomically: after an error the output is incomplete.
+/// Standard output cannot be replaced atomically: after an error it is incomplete.
 pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), StoreError> {
     File::checked(document)
         .and_then(|file| {
@@ -159,7 +159,7 @@ pub fn run_from_bytes(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
     decoded(path, bytes)
 }
 
-/// The labels of a run, in a fraction of the time of reading all of it; `None` if `bytes` are not JSON.
+/// In a fraction of the time of reading all of the run; `None` if `bytes` are not JSON.
 pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -198,7 +198,7 @@ fn decoded<D: Document>(path: &Path, bytes: &[u8]) -> Result<D, StoreError> {
     decode(bytes).map_err(|problem| from_file(path, D::KIND, problem))
 }
 
-/// Whether `path` may be an explanation, by its first bytes. Only such files have to be read whole to know their kind.
+/// Only such files have to be read whole to know their kind.
 pub fn begins_as_explained(path: &Path) -> bool {
     let mut first = Vec::new();
     let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());

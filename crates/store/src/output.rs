@@ -48,10 +48,9 @@ pub fn replace_among_others(path: &Path, fill: Fill) -> Result<(), Problem> {
     renamed(path, old.as_ref(), fill)
 }
 
-/// Numbers tried for one stem.
 const MOST_NUMBERS: u32 = 10_000;
 
-/// Creates `STEM.json` or, if that exists, `STEM-2.json` and so on. Two hosts that do so at once get two files.
+/// `STEM.json` or, if that exists, `STEM-2.json` and so on. Two hosts that do so at once get two files.
 pub fn create(folder: &Path, stem: &str, fill: Fill) -> Result<PathBuf, Problem> {
     let mut temporary = whole(folder, NEW, fill)?;
     let numbered = (2..MOST_NUMBERS).map(|number| format!("{stem}-{number}.json"));

@@ -4,8 +4,7 @@ use super::foreign;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// The document, its head and its schema. Why a file is not one is examined only after parsing has failed, so that good files are
-/// read at full speed.
+/// Why a file is not a document is examined only after parsing has failed, so that good files are read at full speed.
 pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head, String), Problem> {
     well_formed(bytes).ok_or_else(|| match explain::<D>(bytes) {
         // Another program's file gets a message about that program, which helps more than a position in JSON.

@@ -59,8 +59,7 @@ impl Placement {
         Ok(placement)
     }
 
-    /// Runs `work` on the measuring CPU. Processes that it starts inherit that CPU, so no code has to run between fork and exec,
-    /// which would need `unsafe`.
+    /// Processes that `work` starts inherit that CPU, so no code has to run between fork and exec, which would need `unsafe`.
     pub fn on_measuring_cpu<T>(&self, work: impl FnOnce() -> T) -> T {
         self.on(&Vec::from_iter(self.measuring), work)
     }

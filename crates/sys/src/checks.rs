@@ -14,7 +14,7 @@ pub mod quota;
 
 pub struct Checks {
     pub ptrace_allowed: Result<(), String>,
-    /// Files that every system has except a bare root.
+    /// That every system except a bare root has.
     pub missing: Vec<&'static str>,
     /// Yama's, 0 to 3.
     pub ptrace_scope: Option<u8>,
@@ -33,7 +33,7 @@ pub struct Checks {
 const EVERYWHERE: [&str; 3] = ["/proc/self", "/dev/null", "/dev/zero"];
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
 
-/// Tries everything once, in tens of milliseconds; starts a child to trace and each compiler to ask for its version.
+/// Takes tens of milliseconds; starts a child to trace and each compiler to ask for its version.
 pub fn checks(sources: &Sources) -> Checks {
     Checks {
         ptrace_allowed: try_ptrace(),

@@ -34,9 +34,7 @@ pub struct ThreadClock(File);
 #[derive(Clone, Copy)]
 pub struct ThreadTime {
     pub cpu_ns: u64,
-    /// Time that it was runnable and waited for a CPU.
     pub waiting_ns: u64,
-    /// How often it was put on a CPU.
     pub turns: u64,
 }
 

@@ -14,10 +14,8 @@ use std::time::{Duration, Instant};
 const EXCLUDE_USER: u64 = 1 << 4;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-/// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
 const WITH_TIMES: u64 = 1 | 2;
 
-/// All events, each with the reason if it cannot be counted.
 pub type Offer = Vec<(&'static Event, Result<(), String>)>;
 
 /// Opens each one on this process for a moment.
@@ -82,7 +80,7 @@ impl Counter {
         control(&self.0, if on { ENABLE } else { DISABLE })
     }
 
-    /// The number of events; `None` if it did not count all the time that it was on, because events shared a hardware counter.
+    /// `None` if it did not count all the time that it was on, because events shared a hardware counter.
     pub fn read(&mut self) -> io::Result<Option<u64>> {
         let mut bytes = [0u8; 24];
         self.0.read_exact(&mut bytes)?;
@@ -98,7 +96,7 @@ const MOST_OF_SETTLING: Duration = Duration::from_millis(5);
 /// The pause between two looks, and after the last: a thread that is asleep in /proc may not have left its CPU yet.
 const A_MOMENT: Duration = Duration::from_micros(30);
 
-/// Waits until no thread of a process runs, so that it does nothing between a reading and what follows.
+/// It then does nothing between a reading and what follows.
 pub fn wait_until_asleep(pid: u32) {
     let deadline = Instant::now() + MOST_OF_SETTLING;
     while any_runs(pid) && Instant::now() < deadline {

@@ -6,12 +6,10 @@ use super::tree::{numbers, with_descendants};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Fields of proc_pid_stat(5).
 const STARTED: usize = 22;
 
 struct Process {
     parent: u32,
-    /// In ticks since boot.
     started: u64,
 }
 

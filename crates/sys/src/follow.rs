@@ -25,7 +25,7 @@ pub enum Event {
         result: i64,
         failed: bool,
     },
-    /// Before it executes anything. `by` is who started it, unknown only if the starter was killed just then.
+    /// Before it executes anything. `by` is unknown only if the starter was killed just then.
     Started {
         tid: i32,
         by: Option<i32>,
@@ -39,11 +39,11 @@ pub enum Event {
 
 pub struct End {
     pub ending: Ending,
-    /// The CPU time in nanoseconds, without children; `None` for a thread.
+    /// Without children; `None` for a thread.
     pub cpu_ns: Option<u64>,
-    /// The kernel's accounting, with the children that it waited for.
+    /// With the children that it waited for.
     pub usage: libc::rusage,
-    /// Minor and major page faults of the task alone.
+    /// Minor and major, of the task alone.
     pub faults: [u64; 2],
 }
 
@@ -133,13 +133,13 @@ impl Follower {
         }
     }
 
-    /// Has tracees killed if this thread ends, also without a leader.
+    /// Also without a leader.
     pub fn bound(mut self) -> Follower {
         self.bound = true;
         self
     }
 
-    /// Attaches to a task and everything that it starts. `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
+    /// With everything that the task starts. `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
     pub fn attach(&mut self, tid: i32) -> Result<(), Errno> {
         let more = match self.stops {
             Stops::Calls if !self.bound => Options::empty(),
@@ -162,8 +162,7 @@ impl Follower {
         self.tracees.contains_key(&tid)
     }
 
-    /// Resumes the stopped tracee and waits for the next event; `None` when all have ended. After an error other than `EINTR` the
-    /// tree is lost.
+    /// Resumes the stopped tracee; `None` when all have ended. After an error other than `EINTR` the tree is lost.
     pub fn next_notice(&mut self) -> Result<Option<Notice>, Errno> {
         if let Some(tid) = self.stopped.take() {
             self.go_on(tid, 0)?;
@@ -197,7 +196,7 @@ impl Follower {
         Ok(None)
     }
 
-    /// As `next_notice`, but returns `None` at once if nothing has happened.
+    /// `None` at once if nothing has happened.
     pub fn pending_notice(&mut self) -> Result<Option<Notice>, Errno> {
         self.flags = libc::WNOHANG;
         let notice = self.next_notice();
@@ -205,8 +204,7 @@ impl Follower {
         notice
     }
 
-    /// The notices of the other tracees until all of them have been quiet for a millisecond, while the tracee of the last notice
-    /// stays stopped.
+    /// Those of the other tracees until all have been quiet for a millisecond, while the tracee of the last notice stays stopped.
     pub fn settle(&mut self) -> Result<Vec<Notice>, Errno> {
         let mut notices = Vec::new();
         let stopped = self.stopped.take();

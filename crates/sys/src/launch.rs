@@ -29,17 +29,15 @@ pub struct Launch {
     /// The file to execute; without arguments, a number of null calls to make.
     pub program: CString,
     pub arguments: Vec<CString>,
-    /// `NAME=value`, all of them.
     pub environment: Vec<CString>,
     pub user: Option<Identity>,
     /// Signals that were ignored when we started, as by `nohup` and a shell's `&`: the command inherits that.
     pub ignored: Vec<i32>,
-    /// Whether standard input, output and error are /dev/null.
     pub silent: bool,
-    /// Whether the command leads a process group of its own, and is killed if this process is.
+    /// In a process group of its own, and killed if this process is.
     pub bound: bool,
     pub directory: Option<CString>,
-    /// Whether the program is our launcher of environments (probe/extra/confine.c), which waits once more after it has made one.
+    /// By our launcher (probe/extra/confine.c), which waits once more after it has made the environment.
     pub enters: bool,
 }
 
@@ -53,7 +51,7 @@ pub struct Identity {
 
 pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
-/// The time that a command has to end after SIGTERM.
+/// After SIGTERM.
 const GRACE: Duration = Duration::from_millis(400);
 
 #[derive(Clone, Copy)]
@@ -91,7 +89,6 @@ impl Launch {
     /// Just before its execve.
     ///
     /// # Errors
-    ///
     /// The launcher cannot be executed, from memory or from a file, or no process can be started.
     pub fn hold(&self) -> io::Result<Held> {
         static IN_MEMORY: OnceLock<Option<Embedded>> = OnceLock::new();
@@ -242,7 +239,7 @@ fn report(from: &mut File) -> Option<(u8, i32)> {
 }
 
 impl Held {
-    /// Lets the child execute the command. With `filter`, it first installs a seccomp filter that has every call traced.
+    /// With `filter`, the child first installs a seccomp filter that has every call traced.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
         self.child
             .go
@@ -284,7 +281,7 @@ impl Started {
         self.ends_within(Duration::ZERO)
     }
 
-    /// Whether a launcher of environments has made its environment; false if it failed, `None` if that is not known after `time`.
+    /// False if making the environment failed, `None` if that is not known after `time`.
     pub fn has_entered_within(&mut self, time: Duration) -> Option<bool> {
         let mut report = [0u8];
         let is_known = super::process::wait_readable(&self.failure, time);
@@ -298,7 +295,7 @@ impl Started {
         )
     }
 
-    /// Lets a launcher of environments that has made its environment execute the command.
+    /// The launcher has made its environment, and executes the command.
     pub fn release(&mut self) -> std::io::Result<()> {
         self.go.write_all(&[GO])
     }
@@ -308,7 +305,7 @@ impl Started {
         super::process::wait_readable(&self.descriptor, time)
     }
 
-    /// The step that failed before the command was executed, and why; `None` if none did. Waits until that is known.
+    /// Before the command was executed; `None` if no step failed. Waits until that is known.
     pub fn failure(&mut self) -> Option<(Step, Errno)> {
         let (letter, errno) = report(&mut self.failure)?;
         let step = [Step::Filter, Step::User, Step::Directory, Step::Silence]

@@ -11,7 +11,7 @@ use std::process::Command;
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub descriptors: u64,
-    /// How many more may be started; `None` without a visible limit.
+    /// `None` without a visible limit.
     pub processes: Option<u64>,
 }
 

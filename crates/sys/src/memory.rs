@@ -47,7 +47,7 @@ fn end(words: &[u8]) -> ! {
     }
 }
 
-/// Ends this process with advice if its stack is limited to less than 512 KiB, on which it would overflow.
+/// If the stack is limited to less than 512 KiB, ends this process with advice.
 pub fn check_stack() {
     const LEAST: u64 = 512 << 10;
     if getrlimit(Resource::RLIMIT_STACK).is_ok_and(|(most, _)| most < LEAST) {
@@ -75,7 +75,7 @@ extern "C" fn take_signals() {
 /// Returns, so that the fault is repeated, with the default action.
 extern "C" fn nothing(_: libc::c_int) {}
 
-/// Sets the default actions again, which programs that are traced by us or that we start expect.
+/// Programs that are traced by us or that we start expect the default actions.
 pub fn give_signals_back() {
     for signal in [libc::SIGSEGV, libc::SIGBUS] {
         // SAFETY: the default action is no function of ours.

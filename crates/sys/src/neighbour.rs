@@ -64,7 +64,6 @@ fn call(name: &SocketAddr) {
 mod tests {
     use super::*;
 
-    /// A CPU that no machine has and no other process of this test claims.
     fn nowhere(i: u32) -> Option<u32> {
         Some(u32::MAX - std::process::id() * 4 - i)
     }

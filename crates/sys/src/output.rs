@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 static STOPS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
-/// Lets a flag end all programs whose output is being read, within 200 ms of its being set.
+/// Ends all programs whose output is being read, within 200 ms of the flag's being set.
 pub fn stop_by(stop: Arc<AtomicBool>) {
     STOPS
         .lock()
@@ -29,7 +29,7 @@ pub fn output(command: &mut Command) -> Result<Output> {
     output_within(command, Duration::MAX)
 }
 
-/// The same of a program that may never end: it is killed after `most`, which is an error (`TimedOut`).
+/// The program is killed after `most`, which is an error (`TimedOut`).
 pub fn output_within(command: &mut Command, most: Duration) -> Result<Output> {
     let (mut stdout, mut stderr) = (nameless()?, nameless()?);
     let mut child = command

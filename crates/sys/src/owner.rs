@@ -57,7 +57,7 @@ fn number_of(user: &str) -> Option<u32> {
         .or_else(|| Some(User::from_name(user).ok()??.uid.as_raw()))
 }
 
-/// The home directory in the user database, whatever the environment says: sudo may keep the caller's $HOME.
+/// From the user database, whatever the environment says: sudo may keep the caller's $HOME.
 pub fn home() -> Option<PathBuf> {
     User::from_uid(Uid::effective())
         .ok()

@@ -36,12 +36,10 @@ const NO_DATA: u64 = if cfg!(any(
 } else {
     0
 };
-/// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE.
 pub const ENABLE: u64 = NO_DATA | 0x2400;
 pub const DISABLE: u64 = NO_DATA | 0x2401;
 /// PERF_EVENT_IOC_SET_BPF, on the architectures that BPF programs are built for.
 const SET_BPF: u64 = 0x4004_2408;
-/// PERF_FLAG_FD_CLOEXEC.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 const ANY_CPU: libc::c_int = -1;
 const ALL_TASKS: libc::c_int = -1;

@@ -6,7 +6,6 @@
 use nix::errno::Errno;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-/// No flags, as wide as the kernel takes them.
 const NO_FLAGS: libc::c_uint = 0;
 
 /// Not of a thread other than the first; `ESRCH` if there is none.
@@ -18,7 +17,6 @@ pub fn open(pid: i32) -> Result<OwnedFd, Errno> {
 }
 
 /// # Errors
-///
 /// `ESRCH` if the process has been reaped.
 pub fn send_signal(process: &impl AsFd, signal: i32) -> Result<(), Errno> {
     // Variadic: a bare 0 would be passed as an int, and the upper half of the pointer would be undefined.

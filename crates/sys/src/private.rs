@@ -62,8 +62,7 @@ pub fn begin(root: &Path, prefix: &str) -> Result<(TempDir, Option<Locked>)> {
     Ok((fresh, lock))
 }
 
-/// Removes the directories that killed processes left: those of that prefix without a lock. Does nothing while another process begins
-/// one or sweeps.
+/// Those of that prefix without a lock, which killed processes left. Does nothing while another process begins one or sweeps.
 pub fn sweep(root: &Path, prefix: &str) {
     let Some(_gate) = open::directory(root).ok().and_then(lock::alone) else {
         return;
@@ -81,8 +80,8 @@ pub fn sweep(root: &Path, prefix: &str) {
     }
 }
 
-/// A command for a program that only prints something. It does not run in the user's directory, in which rustup, go and Python look
-/// for code to execute.
+/// For a program that only prints something. It does not run in the user's directory, in which rustup, go and Python look for code to
+/// execute.
 pub fn asking(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     // A pipe, because a bare root has no /dev/null.
@@ -100,7 +99,7 @@ pub fn asking(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A command for a compiler or the like in a run's directory: its temporary files lie there, and the janitor ends it with the run.
+/// For a compiler or the like in a run's directory: its temporary files lie there, and the janitor ends it with the run.
 pub fn helper(program: impl AsRef<OsStr>, run: &Path) -> Command {
     let mut command = asking(program);
     command.current_dir(run).env("TMPDIR", run);

@@ -18,17 +18,17 @@ impl<'a> ProcStat<'a> {
         self.0.get(number - 3).copied()
     }
 
-    /// A field as numbered in proc_pid_stat(5), from 3 on; `None` if it is missing or not a number.
+    /// As numbered in proc_pid_stat(5), from 3 on; `None` if it is missing or not a number.
     pub fn number(&self, number: usize) -> Option<u64> {
         self.field(number)?.parse().ok()
     }
 
-    /// The state's letter, such as `R` if it runs and `Z` if it has ended.
+    /// Such as `R` if it runs and `Z` if it has ended.
     pub fn state(&self) -> Option<&str> {
         self.field(3)
     }
 
-    /// The process ID of the parent, 0 if that is outside of /proc's PID namespace.
+    /// 0 if that is outside of /proc's PID namespace.
     pub fn parent(&self) -> Option<u32> {
         self.field(4)?.parse().ok()
     }
@@ -39,7 +39,7 @@ pub fn text(pid: u32) -> String {
     read(format!("/proc/{pid}/stat")).unwrap_or_default()
 }
 
-/// A file of /proc as text. Names of processes and files in it need not be UTF-8: other bytes are replaced.
+/// Names of processes and files need not be UTF-8: other bytes are replaced.
 pub fn read(path: impl AsRef<Path>) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
 }

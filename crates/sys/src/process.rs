@@ -20,19 +20,19 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Kills a process group that we started and whose leader has not been reaped: after that, the ID may be reused.
+/// We started it, and its leader has not been reaped: after that, the ID may be reused.
 pub fn kill_group(group: u32) {
     signal_group(group, Signal::SIGKILL);
 }
 
-/// Sends a signal to a process group of which the same must hold as for `kill_group`.
+/// As for `kill_group`.
 pub fn signal_group(group: u32, signal: Signal) {
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(Pid::from_raw(group), signal);
     }
 }
 
-/// Makes this process the parent of processes below it whose parent ends, so that they can be found and waited for.
+/// Processes below this one whose parent ends can then be found and waited for.
 pub fn adopt_orphans() {
     let _ = nix::sys::prctl::set_child_subreaper(true);
 }
@@ -91,13 +91,13 @@ pub fn make_fifo(path: &Path) -> std::io::Result<()> {
     )?)
 }
 
-/// Gives a pipe room for so many bytes. A user whose pipes have too much memory already is refused: the pipe stays as it is.
+/// A user whose pipes have too much memory already is refused: the pipe stays as it is.
 pub fn grow_pipe(pipe: &File, bytes: usize) {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     let _ = fcntl(pipe, FcntlArg::F_SETPIPE_SZ(bytes));
 }
 
-/// Waits until a descriptor is readable or closed at its other end; false after `timeout`, of at most 65 s, or a signal.
+/// Or closed at its other end; false after `timeout`, of at most 65 s, or a signal.
 pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
     let milliseconds = u16::try_from(timeout.as_millis())
@@ -106,7 +106,7 @@ pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
 }
 
-/// Whether the other end of a pipe or terminal is closed.
+/// The other end of a pipe or terminal is closed.
 pub fn is_hung_up(fd: &impl AsFd) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::empty())];
     poll(&mut fds, PollTimeout::ZERO).is_ok_and(|_| {
@@ -139,7 +139,7 @@ pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
-/// Whether this UID stands for users that are not mapped in our user namespace (user_namespaces(7)).
+/// Not mapped in our user namespace (user_namespaces(7)).
 pub fn is_unknown_user(uid: u32) -> bool {
     fn text(path: &str) -> String {
         fs::read_to_string(path).unwrap_or_default()
@@ -151,7 +151,7 @@ pub fn is_unknown_user(uid: u32) -> bool {
     !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
-/// The other threads of a process, and the threads of all processes below it, as /proc shows them now.
+/// Also the other threads of the process, as /proc shows them now.
 pub fn descendants(process: i32) -> Vec<i32> {
     let (mut threads, mut processes) = (Vec::new(), vec![process]);
     while let Some(process) = processes.pop() {
@@ -162,8 +162,7 @@ pub fn descendants(process: i32) -> Vec<i32> {
     threads
 }
 
-/// The process IDs of a process's children that have not been reaped, also adopted ones; empty if the kernel does not list them
-/// (CONFIG_PROC_CHILDREN).
+/// Those that have not been reaped, also adopted ones; empty if the kernel does not list them (CONFIG_PROC_CHILDREN).
 pub fn children(process: i32) -> Vec<i32> {
     let lists: Vec<String> = threads_of(process)
         .into_iter()

@@ -22,10 +22,10 @@ pub struct EntryCounter {
     /// AUDIT_ARCH_* of the leader's executable: calls through another gate carry its name.
     native_architecture: u32,
     replying: HashSet<i32>,
-    /// The pipe's name in /proc; `None` without /proc.
+    /// In /proc; `None` without it.
     reply_pipe: Option<PathBuf>,
     counts: IndexMap<(i32, String), u64>,
-    /// The number of entries since the last reply.
+    /// Since the last reply.
     made: u64,
     inside: HashMap<i32, String>,
     returned: Returned,

@@ -30,7 +30,7 @@ impl Status {
         self.numbers(name).next()
     }
 
-    /// All numbers of a field, of which `Uid` has four and `NSpid` one for each PID namespace.
+    /// `Uid` has four, and `NSpid` one for each PID namespace.
     pub fn numbers<T: FromStr>(&self, name: &str) -> impl DoubleEndedIterator<Item = T> {
         self.field(name)
             .unwrap_or_default()

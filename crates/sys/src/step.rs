@@ -13,7 +13,6 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 const MOST_STEPS: usize = 2_000_000;
-/// The largest number of steps to the end of a process.
 const MOST_TO_END: u64 = 100_000;
 pub const MOST_TIME: Duration = Duration::from_secs(10);
 
@@ -228,7 +227,6 @@ impl Stepper {
     }
 }
 
-/// A pointer of the other process, never dereferenced in ours.
 fn pointer(address: u64) -> ptrace::AddressType {
     address as ptrace::AddressType
 }

@@ -6,7 +6,6 @@ use nix::errno::Errno;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
-    /// AUDIT_ARCH_* of the gate that it came through.
     pub architecture: u32,
     pub number: u64,
     pub arguments: [u64; 6],
@@ -15,7 +14,7 @@ pub struct Call {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SyscallStop {
     Entry(Call),
-    /// Stopped by a seccomp filter, before the call.
+    /// Before the call.
     Filter(Call),
     /// The result: a negative errno if the call failed.
     Exit {
@@ -37,7 +36,6 @@ struct Info {
     words: [u64; 8],
 }
 
-/// PTRACE_SYSCALL_INFO_* of linux/ptrace.h.
 mod op {
     pub const ENTRY: u8 = 1;
     pub const EXIT: u8 = 2;

@@ -31,7 +31,6 @@ fn refused(error: io::Error) -> io::Error {
     )
 }
 
-/// Until this is dropped.
 pub struct Lookout {
     done: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,

@@ -53,13 +53,13 @@ pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
     )
 }
 
-/// Takes the report of a stop from the kernel, never that of its end; `None` if it was killed while it was stopped.
+/// Never that of an end; `None` if the tracee was killed while it was stopped.
 pub fn take_stop(pid: i32) -> Result<Option<Report>, Errno> {
     let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
 }
 
-/// Waits until a child has ended. With WNOWAIT in `flags`, it stays to be reaped. `ECHILD` if it has been.
+/// With WNOWAIT in `flags`, the child stays to be reaped. `ECHILD` if it has been.
 pub fn wait_for_end(pid: i32, flags: i32) -> Result<Ending, Errno> {
     loop {
         match wait_id(Whose::One(pid), libc::WEXITED | flags) {
@@ -97,7 +97,7 @@ fn report(code: i32, status: i32) -> Report {
     }
 }
 
-/// Reaps a task that has ended; returns the kernel's accounting of it and the children that it waited for.
+/// Returns the kernel's accounting of the task and the children that it waited for.
 pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
     unsafe {
@@ -119,7 +119,7 @@ pub enum Resume {
     Detach,
 }
 
-/// Lets a stopped tracee run on, and delivers `signal` unless it is 0; `ESRCH` if it was killed.
+/// Delivers `signal` unless it is 0; `ESRCH` if the tracee was killed.
 pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
     let request = match how {
         Resume::ToCall => libc::PTRACE_SYSCALL,
@@ -144,7 +144,7 @@ pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
-/// The bytes at an address of another process up to a zero byte, at most as many as a path may have; `None` if they cannot be read.
+/// Up to a zero byte, at most as many as a path may have; `None` if they cannot be read.
 pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
     let mut text = [0u8; 4096];
     let mut length = 0;
@@ -178,7 +178,7 @@ pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Err
     )
 }
 
-/// AUDIT_ARCH_* of a process by the class and machine in its ELF header (elf.h); 0 if unknown.
+/// AUDIT_ARCH_* by the class and machine in its ELF header (elf.h); 0 if unknown.
 pub fn executable_architecture(pid: i32) -> u32 {
     let mut header = [0u8; 20];
     let file = std::fs::File::open(format!("/proc/{pid}/exe"));

@@ -14,7 +14,7 @@ pub struct Used {
     pub major_faults: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
-    /// Time on CPUs, exact; 0 if unknown.
+    /// On CPUs, exact; 0 if unknown.
     pub ran_ns: u64,
     /// Runnable, but not on a CPU; 0 if unknown.
     pub waited_ns: u64,
@@ -91,12 +91,12 @@ pub fn cpu_ns_with_children() -> u64 {
     own_cpu_ns() + cpu_ns(UsageWho::RUSAGE_CHILDREN)
 }
 
-/// The usage of a process without its children; times usually have a resolution of 10 ms. Everything is unknown if it has ended.
+/// Without its children; times usually have a resolution of 10 ms. Everything is unknown if it has ended.
 pub fn of_process(pid: u32) -> Usage {
     parse(&proc_stat::text(pid), proc_stat::tick_ns()).unwrap_or_default()
 }
 
-/// Usage from the text of a stat file, whose times are in ticks of `tick_ns`.
+/// A stat file's times are in ticks of `tick_ns`.
 #[doc(hidden)]
 pub fn parse(stat: &str, tick_ns: u64) -> Option<Usage> {
     let stat = ProcStat::parse(stat)?;

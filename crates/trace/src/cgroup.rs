@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use sys::proc_stat;
 
 pub struct Hierarchies {
-    /// `/`, except in tests.
     root: PathBuf,
     unified: Option<PathBuf>,
     old: Vec<PathBuf>,
@@ -50,7 +49,6 @@ impl Hierarchies {
     /// Version 2.
     ///
     /// # Errors
-    ///
     /// There is none; the error names processes as another way.
     pub fn unified(&self) -> Result<&Path> {
         match (&self.unified, self.old.first()) {

@@ -23,7 +23,6 @@ impl ValueEnum for TracerKind {
 /// With a line for the user that names it and why others were refused.
 ///
 /// # Errors
-///
 /// No tracer is available: the reason of each, and the next step.
 pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     let mut refused = Vec::new();

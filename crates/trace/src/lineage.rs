@@ -11,23 +11,19 @@ pub struct Node {
     pub processes: u64,
     pub calls: u64,
     pub programs: u64,
-    /// Minor and major ones.
     pub faults: [u64; 2],
-    /// The marks of a section, whose name `name` is.
     pub section: Option<Marks>,
 }
 
-/// How often a section was marked.
 #[derive(Clone, Default)]
 pub struct Marks {
     pub begun: u64,
     pub ended: u64,
     pub iterations: u64,
-    /// Processes started in it, but not in a section within it.
+    /// Not those of a section within it.
     pub processes: u64,
 }
 
-/// The largest number of names in a path.
 const LONGEST: usize = 32;
 
 /// One row per path of names, parents first. This program, before the command's execve, is not part of paths: it has no counts.

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::proc_stat;
 
-/// Control groups with their statistics at one moment.
 pub struct Quotas(Vec<(PathBuf, Throttled)>);
 
 impl Quotas {
@@ -51,7 +50,6 @@ impl Quotas {
     }
 }
 
-/// `None` if it can have no quota.
 fn counts(group: &Path) -> Option<Throttled> {
     let text = proc_stat::read(group.join("cpu.stat")).ok()?;
     let values: BTreeMap<&str, u64> = text

@@ -91,7 +91,7 @@ pub trait Watcher {
     fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool>;
 }
 
-/// A command that leads a process group of its own, which ends with the interrupt.
+/// Leads a process group, which ends with the interrupt.
 #[derive(Clone, Copy)]
 pub struct Bound<'a> {
     pub interrupt: &'a Interrupt,
@@ -188,7 +188,7 @@ fn begin(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<(Start,
     Ok((start, tracer))
 }
 
-/// Starts a command and traces it. Signals are handled for one that is not bound; with a time, that ends the tracing.
+/// Signals are handled for a command that is not bound; with a time, that ends the tracing.
 pub(super) fn follow_command(
     tracer: &mut dyn Tracer,
     launch: &Launch,
@@ -354,7 +354,6 @@ mod tests {
         }
     }
 
-    /// A watcher that notes each look, and goes on for `looks`.
     struct Looks {
         seen: Vec<(bool, u64)>,
         looks: usize,

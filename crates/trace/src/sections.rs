@@ -13,7 +13,7 @@ const MOST_DIGITS: usize = 12;
 #[derive(Debug, PartialEq)]
 pub enum Marker<'a> {
     Begin(&'a [u8]),
-    /// The name, or the name, a slash and the number of iterations.
+    /// With the number of iterations behind a slash, if there is one.
     End(&'a [u8]),
 }
 

@@ -32,16 +32,15 @@ pub enum Target {
 
 #[derive(Clone, PartialEq)]
 pub enum Running {
-    /// These processes with all their threads and later children.
+    /// With all their threads and later children.
     Processes(Vec<u32>),
-    /// A control group and those below it: its directory in the cgroup2 file system.
+    /// And those below it: a directory in the cgroup2 file system.
     Cgroup(PathBuf),
     System,
 }
 
 impl Running {
     /// # Errors
-    ///
     /// One is not there, has ended, or is a thread.
     pub fn processes(pids: &[u32]) -> Result<Running> {
         let pids: BTreeSet<u32> = pids.iter().copied().collect();
@@ -112,7 +111,6 @@ fn check_process(pid: u32) -> Result<()> {
     }
 }
 
-/// How long a container manager has to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Or the last line of the manager's complaint.
@@ -156,13 +154,12 @@ pub fn words(launch: &Launch) -> Vec<OsString> {
 #[derive(Clone, Default, PartialEq)]
 pub struct Command {
     pub words: Vec<OsString>,
-    /// The user to run it as; `None` for the user who called `sudo`, if any.
+    /// Without one, the user who called `sudo`, if any.
     pub user: Option<String>,
-    /// Whether standard input, output and error are /dev/null.
     pub silent: bool,
-    /// The working directory; `None` for this process's.
+    /// This process's if `None`.
     pub directory: Option<PathBuf>,
-    /// How long to trace it, if it does not end before.
+    /// If it does not end before.
     pub time: Option<Duration>,
 }
 
@@ -183,7 +180,6 @@ impl LaunchError {
         }
     }
 
-    /// An error of holding the command, before it could fail itself.
     pub fn at_start(launch: &Launch, error: std::io::Error) -> anyhow::Error {
         match error.raw_os_error() {
             Some(number) => {
@@ -193,7 +189,7 @@ impl LaunchError {
         }
     }
 
-    /// A failure of the held child before its execve, or of the execve.
+    /// Before its execve, or of the execve.
     pub fn at_step(launch: &Launch, step: Step, errno: Errno) -> LaunchError {
         let (what, advice) = match step {
             Step::Execute => {
@@ -215,7 +211,7 @@ impl LaunchError {
         }
     }
 
-    /// The exit status that a shell gives a command that cannot be run: 127 if it does not exist, else 126.
+    /// 127 if the command does not exist, else 126.
     pub fn status(&self) -> u8 {
         if self.errno == Errno::ENOENT {
             127

@@ -70,10 +70,8 @@ impl Until {
 }
 
 pub trait Tracer {
-    /// Such as `ptrace, about 4 us a call`.
     fn introduction(&self) -> String;
 
-    /// Whether a held root must install a seccomp filter that stops at every call.
     fn wants_filter(&self) -> bool {
         false
     }

@@ -8,7 +8,8 @@ pub struct Releases(pub Vec<String>);
 const CLOUD: &str = "-cloud-";
 
 impl Releases {
-    /// Whether a glob matches all of a release, or the version of a kernel for virtual machines; without globs, whether it is one of those.
+    /// A glob that matches all of a release, or the version of a kernel for virtual machines; without globs, a kernel for virtual
+    /// machines.
     pub fn have(&self, release: &str) -> bool {
         let is_cloud = release.contains(CLOUD);
         if self.0.is_empty() {

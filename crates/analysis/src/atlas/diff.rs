@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 /// Every operation is in exactly one of the three.
 #[derive(Debug, Default, PartialEq)]
 pub struct Differences {
-    /// The largest share first.
     pub changed: Vec<AtlasStep>,
     pub equal: usize,
     pub not_judged: Vec<NotJudged>,

@@ -2,7 +2,7 @@
 
 use model::atlas::{AtlasCell, AtlasCount, AtlasKernel, AtlasStep, are_alike, ends, oldest_first};
 
-/// Steps of so many instructions, or such a share of the smaller count, are explained.
+/// Steps from either on are explained; the share is of the smaller count.
 const INSTRUCTIONS: f64 = 5.0;
 const SHARE: f64 = 0.01;
 
@@ -32,7 +32,7 @@ fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a Atla
     pairs(&ends(kernels)).into_iter().chain(alike).collect()
 }
 
-/// The operations that differ between two kernels, the largest share first.
+/// The largest share first.
 pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<AtlasStep> {
     steps_between(&before.cells, &after.cells, before.boots.min(after.boots))
 }

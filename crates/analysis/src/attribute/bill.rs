@@ -31,7 +31,7 @@ pub struct Bill {
     pub most_s: f64,
 }
 
-/// The operations that the bill of a program needs, at the defaults of all parameters: with more cases there are too few rounds.
+/// At the defaults of all parameters: with more cases there are too few rounds.
 pub fn pricing(profile: &Profile) -> Pricing {
     // Starting a process costs what its memory makes it cost, so no unit cost is right for it.
     Pricing {
@@ -121,7 +121,7 @@ mod tests {
     use model::Record;
     use model::fixtures::{called, entering, in_environment, profile, run, with};
 
-    /// Three launches whose costs differ by `by` percent.
+    /// Three launches, `by` percent apart.
     fn record(operation: &str, environment: &str, ns: u64, by: u64) -> Record {
         let record = in_environment(environment, entering(operation, ns, &[("call", 1.0)]));
         with(record, |measured| {

@@ -149,7 +149,7 @@ impl Known {
     }
 }
 
-/// The kind of thing that a call waits for, by its name and the kind of descriptor.
+/// By the call's name and the kind of descriptor.
 pub fn reason(wait: &WaitCount) -> Reason {
     let class = Class {
         descriptor: wait.descriptor,
@@ -158,6 +158,7 @@ pub fn reason(wait: &WaitCount) -> Reason {
     Reason::from_call(&wait.call, &class)
 }
 
+/// By the first of the rules that matches.
 pub fn because(wait: &WaitCount) -> Because {
     let known = Known::from_wait(wait);
     let rule = RULES.iter().find(|(fits, _)| fits(&known));

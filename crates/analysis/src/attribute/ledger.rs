@@ -258,7 +258,7 @@ fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<Ledge
     parts
 }
 
-/// Merges waits that differ only in who ended them; keeps the name of whoever ended more than half.
+/// Keeps the name of whoever ended more than half.
 fn whoever_ended(sums: BTreeMap<(State, LedgerWait), (f64, u64)>) -> Vec<LedgerPart> {
     let mut parts: BTreeMap<(State, LedgerWait), (LedgerPart, f64)> = BTreeMap::new();
     for ((state, mut wait), (seconds, waits)) in sums {

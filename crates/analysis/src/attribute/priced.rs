@@ -8,11 +8,10 @@ use model::{By, CallCount, Outside, Profile};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// More operations take too long to measure; other calls take as long as the cheapest call, at least.
+/// More take too long to measure; other calls take as long as the cheapest call, at least.
 const MOST_OPERATIONS: usize = 12;
 // Half a second after tracing has to be enough for all operations and values.
 const MOST_VALUES: usize = 3;
-/// Transfers of more bytes are priced as those of so many.
 const LARGEST: u64 = 1 << 20;
 const FAULT: &str = "mem.fault_anonymous";
 /// With fewer, page faults take too little time to matter.
@@ -26,16 +25,16 @@ const TICKED_USER: f64 = 0.05;
 #[derive(Debug, Default, PartialEq)]
 pub struct Pricing {
     pub operations: Vec<&'static str>,
-    /// Parameters with the values that most calls have, `size=1,4096`.
+    /// With the values that most calls have, `size=1,4096`.
     pub settings: Vec<String>,
 }
 
-/// A call that starts or ends a process takes as long as so many others.
+/// As many as a call that starts or ends a process takes.
 const CREATION_WEIGHT: u64 = 1000;
 
 #[derive(Default)]
 struct Priced {
-    /// The number of calls, in which long ones count more.
+    /// Long calls count more.
     weight: u64,
     less: Vec<&'static str>,
     values: BTreeMap<(&'static str, u64), u64>,

@@ -138,7 +138,6 @@ fn part(kind: PartKind) -> Part {
 }
 
 impl Part {
-    /// Wall time, or CPU time if it has no wall time of its own.
     pub fn seconds(&self) -> f64 {
         self.wall_s.or(self.cpu_s).unwrap_or(0.0)
     }
@@ -150,7 +149,7 @@ impl Spent {
         self.wall_s.or(self.cpu_s)
     }
 
-    /// Seconds without tracing. Where stops hide the kernel's time, it is taken as `bare_s`, the least that the calls take.
+    /// Where stops hide the kernel's time, it is taken as `bare_s`, the least that the calls take.
     pub fn untraced_s(&self, bare_s: f64) -> Option<f64> {
         let mut untraced_s = self.whole_s()?;
         for part in &self.parts {
@@ -405,7 +404,7 @@ fn off_cpu_part(profile: &Profile, kind: PartKind, wall_s: f64) -> Part {
     }
 }
 
-/// Wall time in which no thread of the workload could run: all blocked time of one thread.
+/// All blocked time of one thread.
 pub fn stalled_ns(count: &CallCount, alone: bool) -> Option<u64> {
     if alone {
         count.stalled_ns.or(count.blocked_ns)

@@ -68,7 +68,6 @@ pub fn added_s(profile: &Profile, wall_s: f64, cpu_s: f64) -> f64 {
     }
 }
 
-/// With their uncertainty; `None` for other tracers.
 fn stops(profile: &Profile) -> Option<(f64, f64)> {
     let facts = &profile.tracer;
     // Calibration on a busy machine gives a range without a value.

@@ -55,13 +55,12 @@ impl Per {
     }
 }
 
-/// Lists of names have spaces between them.
+/// Names are separated by spaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Unit {
     calls: &'static str,
     on: &'static [DescriptorKind],
     not_on: &'static [DescriptorKind],
-    /// The path is empty: the call acts on a descriptor.
     no_path: bool,
     /// Beginnings of what the call does; empty if that is not known, or needs no name.
     does: Option<&'static str>,

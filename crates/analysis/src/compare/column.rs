@@ -99,12 +99,12 @@ impl Column {
         }
     }
 
-    /// The reference system call, natively if it was measured there.
+    /// Natively if it was measured there.
     pub fn reference(&self) -> Option<&Cell> {
         self.operation(REFERENCE)
     }
 
-    /// The loop in user mode, natively if it was measured there.
+    /// Natively if it was measured there.
     pub fn spin(&self) -> Option<&Cell> {
         self.operation(SPIN)
     }
@@ -151,7 +151,7 @@ impl ColumnInfo {
 
 fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
     // How far cold costs scatter from run to run is not known, and it is far: no verdict.
-    let is_cold = record.case.cold().is_some_and(|bytes| bytes > 0);
+    let is_cold = record.case.is_displaced();
     if is_cold {
         return None;
     }

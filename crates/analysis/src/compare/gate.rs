@@ -189,7 +189,6 @@ mod tests {
     use super::*;
     use model::fixtures::{entering, record};
 
-    /// The verdict on an operation that took 100 us before.
     fn verdict_on(gate: Gate, ns: u64) -> GateVerdict {
         fn side(ns: u64) -> Vec<model::Record> {
             let reference = record("id.getppid", 100_000);

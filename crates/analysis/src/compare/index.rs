@@ -39,7 +39,6 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// Skipped rows are not looked at again for this column.
     fn rest(&mut self, column: usize, is_free: impl Fn(usize) -> bool) -> &[usize] {
         if self.column != column {
             (self.column, self.next) = (column, 0);

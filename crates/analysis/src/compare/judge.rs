@@ -9,8 +9,8 @@ use super::verdict::{Mark, Ratio, RatioOf, Verdict};
 use model::{Nanos, Unit};
 use stats::{BetweenRuns, Finding, Quantity, findings};
 
-/// The rows of each column are judged together: its marks are corrected for the number of rows by `stats::findings`, so
-/// that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
+/// Marks are corrected for the number of rows in the column by `stats::findings`, so that the verdicts on a file do not depend on which
+/// other files are compared. Intervals are not corrected.
 pub fn judge(
     rows: &mut [ComparedRow],
     sides: &[Sides],

@@ -78,7 +78,7 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// The ratio of two cells, relative to the machine as a whole if its speed is known.
+    /// Relative to the machine as a whole if its speed is known.
     pub fn compared(&self, cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
         let mut runs = cell.runs.iter().chain(&base.runs).flatten();
         let yardstick = if runs.all(|run| run.in_user_mode) {
@@ -99,7 +99,7 @@ impl<'a> Sides<'a> {
         Some(control.compared(&new, &old, member))
     }
 
-    /// The ratio of the runs of two cells as they were measured, with the uncertainty of the machine's speed.
+    /// With the uncertainty of the machine's speed.
     pub fn as_measured(
         &self,
         runs: &[Option<Launches>],
@@ -195,7 +195,7 @@ fn shifts(
     Some([column_shifts, base_shifts])
 }
 
-/// Logarithms by operation and run, of operations that all runs have.
+/// Logarithms by operation and run.
 fn members(panels: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<Vec<f64>> {
     operations
         .iter()
@@ -233,7 +233,6 @@ fn change(column: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<Mach
     })
 }
 
-/// The geometric mean over the first runs, by that over the others: the median over all members.
 fn mean_ratio(members: &[Vec<f64>], first: usize) -> Option<f64> {
     fn mean(logs: &[f64]) -> f64 {
         logs.iter().sum::<f64>() / logs.len() as f64

@@ -26,7 +26,6 @@ pub struct ProfileColumn {
     pub info: ProfileInfo,
     runs: Vec<Rows>,
     usage: Vec<Usage>,
-    /// Sections that every run marked, and the counts in them.
     sections: BTreeSet<String>,
     section_runs: Vec<Rows>,
 }
@@ -58,7 +57,7 @@ impl ProfileColumn {
         }
     }
 
-    /// The same by section and per iteration: a row is `section: call`. `None` if the program marked none.
+    /// Also per iteration: a row is `section: call`. `None` if the program marked none.
     pub fn by_section(&self) -> Option<ProfileColumn> {
         let info = ProfileInfo {
             sections: self.sections.iter().cloned().collect(),
@@ -189,7 +188,6 @@ pub fn compare_profiles(
     }
 }
 
-/// Processes and programs that a section starts, in rows like those of its calls.
 pub const PROCESSES: &str = "processes";
 pub const PROGRAMS: &str = "programs";
 
@@ -243,7 +241,6 @@ fn section_rates(section: &Section, up: bool) -> Rows {
     rows
 }
 
-/// To the whole number that it is close to, if any.
 fn rounded(count: u64, iterations: u64, up: bool) -> u64 {
     let (whole, rest) = (count / iterations, count % iterations);
     let share = rest as f64 / iterations as f64;
@@ -333,7 +330,6 @@ impl ProfileRow {
             .unwrap_or(0)
     }
 
-    /// Whether every pair of runs differs.
     fn differs(&self, baseline: usize, margin: f64) -> bool {
         let mut columns = 0..self.counts.len();
         columns.any(|column| {
@@ -412,7 +408,7 @@ impl ProfileComparison {
         self.gate = Some(ProfileGated { limit, rows });
     }
 
-    /// `margin` is a share; what `keeps` wants stays.
+    /// `margin` is a share.
     pub fn keep_differing(&mut self, margin: f64, keeps: impl Fn(&ProfileRow) -> bool) {
         let (before, baseline) = (self.rows.len(), self.baseline);
         self.rows

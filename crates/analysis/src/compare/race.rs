@@ -146,6 +146,7 @@ pub struct InsideResult {
     pub empty_memory_byte: u64,
 }
 
+/// Ratios within `1 / (1 + margin) .. 1 + margin` are equal.
 pub fn race(race: &Race, margin: f64) -> RaceFound {
     let mut comparison = RaceFound {
         complete: race.complete,
@@ -301,7 +302,8 @@ fn inside(there: &InEnvironment, net: Net) -> InsideResult {
 }
 
 impl RaceFound {
-    /// The ends are those of the interval.
+    /// A command's time becomes its base's times their ratio, so that the figures of a table agree: whatever slowed both down in the
+    /// same rounds is in neither.
     fn relate(&mut self) {
         for versus in &mut self.versus {
             let Some(ratio) = versus.wall.map(|wall| wall.ratio) else {
@@ -323,7 +325,7 @@ impl RaceFound {
         }
     }
 
-    /// The commands whose wall time certainly grew by more than `limit`, a share; the control is not judged.
+    /// The control is not judged.
     pub fn grown(&self, limit: f64) -> Vec<usize> {
         self.versus
             .iter()
@@ -339,7 +341,7 @@ impl RaceFound {
 }
 
 impl RaceResult {
-    /// Its wall time without the start-up of its environment, and the ends of the interval, in seconds.
+    /// Without the start-up of its environment, in seconds, with the interval.
     pub fn figure(&self) -> Option<[f64; 3]> {
         match &self.inside {
             Some(inside) => inside.net,
@@ -354,6 +356,7 @@ impl RaceResult {
         }
     }
 
+    /// Of the environment if environments are compared, else the command.
     pub fn name(&self) -> &str {
         self.inside
             .as_ref()
@@ -365,7 +368,6 @@ impl RaceResult {
 mod tests {
     use super::super::verdict::Mark;
     use super::*;
-    use model::InEnvironment;
     use model::fixtures::profile;
     use std::collections::BTreeSet;
 

@@ -77,7 +77,6 @@ impl ComparedRow {
             .any(|cell| cell.instructions().is_some())
     }
 
-    /// Whether instructions were counted, and no column has a time.
     pub fn is_in_instructions(&self) -> bool {
         self.is_counted() && self.is_without_time()
     }
@@ -102,7 +101,7 @@ impl fmt::Display for Key {
 
 pub(super) const OTHER: &str = "other";
 
-/// `file` for `file.lstat`; for a snippet, its language.
+/// For a snippet, its language.
 pub fn area(case: &Case) -> &str {
     match (&case.language, case.operation.split_once('.')) {
         (Some(language), _) => language,

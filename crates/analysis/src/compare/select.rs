@@ -35,7 +35,6 @@ pub enum Order {
 }
 
 impl StudyCases {
-    /// Gives records that do the work of one of its cases that name.
     pub fn apply(&self, run: &mut Run) {
         let repeats = run.repeats.iter_mut().flat_map(|run| &mut run.records);
         for record in run.records.iter_mut().chain(repeats) {
@@ -91,7 +90,7 @@ impl Selection {
         self.only.is_empty() || matches(name) || parts.iter().all(|part| matches(part))
     }
 
-    /// The row's place in the study's order; `usize::MAX` without a study, and if the study lacks it.
+    /// `usize::MAX` without a study, and if the study lacks it.
     pub fn place(&self, label: &str, language: Option<&String>) -> usize {
         self.study
             .as_ref()
@@ -100,7 +99,7 @@ impl Selection {
     }
 }
 
-/// Sorts the rows; those that are equal in this order stay in that of the first file.
+/// Equal rows stay in the order of the first file.
 pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
     fn ratio(row: &ComparedRow) -> f64 {
         let ratios = row

@@ -139,7 +139,6 @@ impl Mark {
         matches!(self, Mark::Slower | Mark::More)
     }
 
-    /// Certainly faster, or fewer.
     pub fn is_better(self) -> bool {
         matches!(self, Mark::Faster | Mark::Fewer)
     }
@@ -153,7 +152,6 @@ impl Verdict {
         }
     }
 
-    /// The ratio, even if it is not a sign of a change.
     pub fn ratio(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio { ratio, .. })
@@ -164,7 +162,6 @@ impl Verdict {
         }
     }
 
-    /// There is a ratio, but it is not a sign of a change.
     pub fn is_refused(&self) -> bool {
         matches!(
             self,
@@ -172,7 +169,6 @@ impl Verdict {
         )
     }
 
-    /// The ratio of the costs that are shown, not relative to the machine as a whole.
     pub fn as_measured(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio {
@@ -183,7 +179,7 @@ impl Verdict {
         }
     }
 
-    /// The ratio that rankings and means use; `None` if it is not a sign of a change.
+    /// `None` if it is not a sign of a change.
     pub fn ranked_ratio(&self) -> Option<f64> {
         if self.is_refused() {
             return None;
@@ -191,7 +187,6 @@ impl Verdict {
         self.ratio()
     }
 
-    /// The ratio divided by that of the reference call.
     pub fn relative(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio {
@@ -210,7 +205,7 @@ impl Verdict {
         self.interval().map(|ratio| (ratio.low, ratio.high))
     }
 
-    /// The difference in instructions per operation; `None` for times.
+    /// In instructions per operation; `None` for times.
     pub fn difference(&self) -> Option<f64> {
         match self.interval()?.kind {
             RatioOf::Instructions { difference } => Some(difference),

@@ -48,7 +48,6 @@ pub fn fit(points: &[Point]) -> Option<CostLine> {
     .then_some(line)
 }
 
-/// How much the fixed cost and that per unit change with each cost.
 fn shares(points: &[(f64, &PointCost)]) -> Vec<(f64, f64)> {
     let weights = points.iter().map(|(_, cost)| cost.ns.powi(-2));
     let weighted: Vec<(f64, f64)> = points.iter().map(|(x, _)| *x).zip(weights).collect();

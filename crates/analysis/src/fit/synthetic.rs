@@ -40,7 +40,6 @@ pub fn run(strategies: &[Strategy], blocks: usize, noise: Noise) -> Run {
     fixtures::run(records)
 }
 
-/// Blocks of a launch.
 const BLOCKS: usize = 3;
 
 /// Batches of a million iterations, so that rounding to whole nanoseconds does not show.

@@ -30,7 +30,7 @@ impl<'a> ColdRatios<'a> {
                 let key = (case.environment.clone(), case.cold());
                 ratios.empty.entry(key).or_insert(m.clone());
             }
-            ratios.by_case.entry(nameless(case)).or_insert(m);
+            ratios.by_case.entry(case.nameless()).or_insert(m);
         }
         ratios
     }
@@ -44,16 +44,9 @@ impl<'a> ColdRatios<'a> {
     fn with_loop(&self, case: &Case) -> Option<WithLoop<'_>> {
         let key = (case.environment.clone(), case.cold());
         Some(WithLoop {
-            case: self.by_case.get(&nameless(case))?,
+            case: self.by_case.get(&case.nameless())?,
             empty: self.empty.get(&key)?,
         })
-    }
-}
-
-fn nameless(case: &Case) -> Case {
-    Case {
-        name: None,
-        ..case.clone()
     }
 }
 

@@ -48,17 +48,17 @@ impl RowCost {
         }
     }
 
-    /// Half the interval within this run, in percent of the median.
+    /// Half the width within this run, of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
     }
 
-    /// Half the interval for the next run, in percent of the median.
+    /// Half the width, of the median.
     pub fn next_run_percent(&self) -> Option<f64> {
         self.next_run?.half_width_percent(self.median)
     }
 
-    /// Half the interval for the next run of the cost relative to the machine, in percent; that of the median without a panel.
+    /// Relative to the machine, half the width; that of the median without a panel.
     pub fn relative_percent(&self) -> Option<f64> {
         match self.relative {
             Some(relative) => relative.next_run?.half_width_percent(Nanos(relative.value)),

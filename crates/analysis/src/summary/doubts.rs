@@ -15,13 +15,13 @@ pub const CPU_SHARE: f64 = 0.95;
 /// With less CPU time, accounting by ticks gives no shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
 
-/// The share of batches that were left out because the worker was preempted, 0 to 1.
+/// The worker was preempted in these batches; 0 to 1.
 pub fn left_out(m: &Measurement) -> f64 {
     let left_out = m.preempted_ns.len() as f64;
     left_out / (left_out + m.samples().count() as f64)
 }
 
-/// Warnings that follow from the samples. `language` is true for a snippet that a language's own loop measured.
+/// They follow from the samples. `language`: a language's own loop measured the snippet.
 pub fn doubts(
     m: &Measurement,
     language: bool,
@@ -101,7 +101,7 @@ fn is_below(estimate: &Estimate, empty: &Estimate) -> bool {
     })
 }
 
-/// A warning if a snippet names a system call and enters the kernel for none.
+/// For a snippet that names a system call and enters the kernel for none.
 pub fn not_entered(record: &Record) -> Option<Warning> {
     record.case.language.as_ref()?;
     record

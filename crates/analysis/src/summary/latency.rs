@@ -82,7 +82,7 @@ pub enum NoLatency {
 }
 
 impl RowLatency {
-    /// Percentiles of a record's single calls; an error if they were not timed, or are too short for the clock.
+    /// An error if the calls were not timed, or are too short for the clock.
     pub fn new(calls: &TimesOrError) -> RowLatency {
         let result = match calls {
             TimesOrError::Times(calls) => checked(calls),

@@ -26,7 +26,6 @@ pub fn summarize(run: &Run) -> Summary {
     whole
 }
 
-/// Rows with the same place are one case.
 fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
     let mut summaries = summaries.into_iter();
     let mut whole = summaries.next().unwrap_or_default();

@@ -48,13 +48,11 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The baselines that were not asked for.
     pub fn other_baselines(&self) -> impl Iterator<Item = &Row> {
         let baselines = self.baselines.iter();
         baselines.filter(|row| !self.rows.iter().any(|asked| asked.case == row.case))
     }
 
-    /// Whether the file has numbers of instructions and no time.
     pub fn is_counted(&self) -> bool {
         let has = |figure: fn(&Row) -> bool| self.rows.iter().any(figure);
         has(|row| row.instructions().is_some()) && !has(|row| row.cost().is_some())
@@ -126,7 +124,7 @@ pub struct Versus {
 }
 
 impl Row {
-    /// The figure in its unit; `None` if it failed.
+    /// `None` if it failed.
     pub fn quantity(&self) -> Option<Quantity> {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }

@@ -23,7 +23,7 @@ pub struct MachineSpeed {
 }
 
 impl MachineSpeed {
-    /// How far the machine's speed in the next run may be from the expected one, 95 times in 100, in percent.
+    /// In percent, 95 times in 100.
     pub fn next_run_percent(&self) -> f64 {
         let machine = Side::from_machine(
             &[],
@@ -44,7 +44,7 @@ pub struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
-    /// The panel of a run, in the native environment if the run has it.
+    /// In the native environment if the run has it.
     pub fn new(run: &'a Run) -> Panel<'a> {
         let environment = environment(run);
         let members: Vec<(&Case, &Measurement)> = PANEL
@@ -81,7 +81,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// The launches of a case in undisturbed rounds, each relative to the members other than `case` itself.
+    /// In undisturbed rounds, each relative to the members other than `case` itself.
     pub(super) fn launches(&self, case: &Case, m: &Measurement, user: bool) -> Option<Launches> {
         let yardsticks = yardsticks(&self.members, user, case);
         let launches = stats::launches(m, &self.calm, &yardsticks)?;
@@ -97,14 +97,13 @@ impl<'a> Panel<'a> {
         })
     }
 
-    /// Whether all members were measured natively.
     pub fn is_native(&self) -> bool {
         self.members
             .iter()
             .all(|(case, _)| case.environment == NATIVE)
     }
 
-    /// Geometric mean of the members' costs in nanoseconds; `None` with too few members.
+    /// Geometric mean in nanoseconds; `None` with too few members.
     pub fn mean_ns(&self) -> Option<f64> {
         if self.costs_ns.len() < FEWEST_MEMBERS {
             return None;

@@ -19,7 +19,7 @@ pub struct StartUpCost {
     pub memory_kib: Option<u64>,
 }
 
-/// Environments whose start was measured, in the order of the run.
+/// In the order of the run.
 pub fn start_ups(environments: &[EnvironmentFacts]) -> Vec<StartUpCost> {
     let all = environments.iter();
     all.filter_map(|facts| start_up(&facts.name, facts.start_up.as_ref()?))
@@ -41,7 +41,7 @@ fn start_up(environment: &str, measured: &StartUp) -> Option<StartUpCost> {
     })
 }
 
-/// The geometric mean, over the rows, of the ratio of an environment to the one that it is compared with; 1 for that one.
+/// Geometric mean of the ratios to the environment that it is compared with; 1 for that one.
 pub fn mean_ratio(summary: &Summary, environment: &str) -> Option<f64> {
     let mut versus = summary.rows.iter().filter_map(|row| row.versus.as_ref());
     if versus.any(|versus| versus.environment == environment) {

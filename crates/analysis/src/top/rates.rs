@@ -12,7 +12,6 @@ pub struct Counts {
     /// Since tracing began.
     pub at_ns: u64,
     pub groups: Vec<ProcessGroup>,
-    /// Elapsed times over all processes, by call.
     pub latencies: BTreeMap<String, Histogram>,
     pub tracer: TracerFacts,
     /// Reads during which calls were counted: of some it is not known whether they were there twice or not at all.
@@ -28,14 +27,13 @@ pub struct Rates {
     pub total: Row,
     /// Groups that called anything of it: programs, or processes where counts are kept by PID.
     pub callers: usize,
-    /// The overhead of all calls, as a share of one CPU.
+    /// As a share of one CPU.
     pub tax_share: Option<f64>,
     pub own_share: f64,
-    /// Whether calls were counted while the counts of its end were read.
+    /// While the counts of its end were read, calls were counted.
     pub torn: bool,
 }
 
-/// The rates of all rows in the interval between two sets of counts.
 pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
     // Two reads may have the same time stamp.
     let interval_ns = now.at_ns.saturating_sub(before.at_ns).max(1);

@@ -52,7 +52,7 @@ pub struct Focus {
 }
 
 impl Focus {
-    /// The name that the screen's title shows: the innermost that was gone into.
+    /// The innermost that was gone into.
     pub fn name(&self) -> String {
         self.call
             .clone()
@@ -137,7 +137,7 @@ impl Row {
         })
     }
 
-    /// Whether the filter's text, in lower case, is in one of the row's names.
+    /// `wanted` is in lower case.
     pub fn contains(&self, wanted: &str) -> bool {
         let pid = self.pid.map(|pid| pid.to_string());
         [

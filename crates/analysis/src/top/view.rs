@@ -107,7 +107,7 @@ impl View {
         }
     }
 
-    /// Samples have neither classes nor errors, and are sorted by time.
+    /// Sorted by time: samples have neither classes nor errors.
     pub fn for_samples(by: By, sort: Sort) -> View {
         let view = View::new(
             by,
@@ -136,7 +136,7 @@ impl View {
         focus
     }
 
-    /// The kind of the rows: calls inside a process, classes inside a call.
+    /// Calls inside a process, classes inside a call.
     pub fn rows_by(&self) -> By {
         match self.entered.last() {
             None => self.by,
@@ -153,7 +153,7 @@ impl View {
         rows
     }
 
-    /// The index of the selected row, of the first one if that is gone.
+    /// The first row if it is gone.
     pub fn selected(&self, rows: &[Row]) -> usize {
         rows.iter()
             // Rows move with every interval, so the selection follows the key and not the position.

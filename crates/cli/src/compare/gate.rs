@@ -58,7 +58,6 @@ impl GateArgs {
     /// Prints on standard error.
     ///
     /// # Errors
-    ///
     /// Fails if a gate was asked for and no row could be judged.
     pub fn conclude(&self, findings: &[Finding]) -> Result<Exit> {
         finding_lines(findings).iter().for_each(note);

@@ -6,7 +6,7 @@ use crate::result_files::{Side, baseline, by_path, check_labels, label, shortene
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
-/// The columns, and which of them is the baseline: the first, or the one that `--baseline` names by its label or a file.
+/// The baseline is the first, or the one that `--baseline` names by its label or a file.
 pub fn columns<C: Side>(
     args: &CompareArgs,
     read: impl Fn(&[PathBuf]) -> Result<Vec<C>>,
@@ -43,7 +43,7 @@ pub fn columns<C: Side>(
     Ok((columns, baseline))
 }
 
-/// The labels that were asked for; else the directory of each side, the common beginning of its file names, or `old` and `new`.
+/// As asked; else the directory of each side, the common beginning of its file names, or `old` and `new`.
 fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
     fn different(labels: [Option<String>; 2]) -> Option<[String; 2]> {
         match labels {

@@ -92,7 +92,6 @@ pub fn run(args: &DiffArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Resul
     Ok(conclude(args, &diff.changed))
 }
 
-/// `6.1` is `linux-6.1`, and a path the image there.
 fn environment(kernel: &str) -> String {
     let name = kernel.split_whitespace().next().unwrap_or_default();
     if name.starts_with(|first: char| first.is_ascii_digit()) {

@@ -73,7 +73,7 @@ impl Pace {
         self.all.max(1)
     }
 
-    /// One more is done: `2 of 9`, and about how long the others will take.
+    /// `2 of 9`, and about how long the others will take.
     pub fn step(&self) -> String {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         *done += 1;

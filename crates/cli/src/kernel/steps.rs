@@ -11,14 +11,12 @@ use model::explained::KernelExplanation;
 use model::{Failure, Planned};
 use sys::affinity::on_one_cpu;
 
-/// Limits of the explanation.
 #[derive(Clone, Copy)]
 pub struct Effort {
-    /// Maximum number of steps explained, the largest first; each takes seconds.
+    /// The largest first.
     pub steps: usize,
-    /// Maximum number of functions per step.
     pub functions: usize,
-    /// Number of emulated machines that run at once.
+    /// Emulated machines that run at once.
     pub jobs: usize,
 }
 

@@ -106,7 +106,7 @@ pub struct ProfileArgs {
 }
 
 impl ProfileArgs {
-    /// Removes the command's arguments from the profile if that was asked for.
+    /// If that was asked for.
     pub fn hide(&self, profile: Profile) -> Profile {
         if self.no_arguments {
             profile.without_arguments()
@@ -154,7 +154,7 @@ impl ReportArgs {
     }
 
     /// # Errors
-    /// Fails if the output would replace one of the input files, also through a link. `this` describes an input file.
+    /// The output would replace one of the input files, also through a link. `this` describes an input file.
     pub fn check_output(&self, this: &str) -> Result<()> {
         let output = self.destination();
         if output != Path::new("-")
@@ -166,6 +166,7 @@ impl ReportArgs {
         Ok(())
     }
 
+    /// Whole or not at all; prints where.
     pub fn deliver(
         &self,
         page: impl FnOnce() -> Page,

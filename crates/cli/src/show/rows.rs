@@ -49,7 +49,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     })
 }
 
-/// The files without rows, by the reason.
+/// By the reason.
 type Skipped = IndexMap<String, Vec<String>>;
 
 fn report_skipped(skipped: &Skipped) {
@@ -89,7 +89,6 @@ impl Source<'_> {
         }
     }
 
-    /// The names of all labels in the files.
     fn labels(&self) -> Result<BTreeSet<String>> {
         let mut keys = BTreeSet::new();
         in_order(

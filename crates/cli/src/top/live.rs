@@ -33,7 +33,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// A screen that takes over the terminal at its first update.
+    /// It takes over the terminal at its first update.
     pub fn new(view: View, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Live {
         Live {
             view,
@@ -172,6 +172,7 @@ fn state(view: &View) -> String {
     shown.join("   ")
 }
 
+/// While the filter `is_typed`, every character is a part of it.
 fn typed(event: &KeyEvent, is_typed: bool) -> Option<Key> {
     let is_plain = event.modifiers.difference(KeyModifiers::SHIFT).is_empty();
     match event.code {

@@ -23,7 +23,6 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Fails if standard output cannot be written.
     pub fn open(view: View, json: bool, rows: Option<usize>, scope: &str) -> Result<Plain> {
         Ok(Plain {
             out: Output::open()?,

@@ -12,8 +12,8 @@ use trace::{Grouping, Tracer, Watcher};
 
 const KEYS: Duration = Duration::from_millis(50);
 
-/// The grouping of counts for rows `by`. Counts by process only on request: short-lived processes fill the tables of the
-/// programs, and reading all that have ended takes more CPU time than anything else.
+/// Counts by process only on request: short-lived processes fill the tables of the programs, and reading all that have ended takes more
+/// CPU time than anything else.
 pub fn grouping(by: By) -> Grouping {
     match by {
         By::Cgroup => Grouping::Cgroup,
@@ -35,14 +35,14 @@ pub struct Session {
     before: Rc<Counts>,
     /// `None` before the first counts.
     now: Option<Rc<Counts>>,
-    /// Lost events and torn reads of what was counted by other groups before.
+    /// Of what was counted by other groups before.
     earlier: (u64, u64),
     show: Show,
     grouping: Grouping,
 }
 
 impl Session {
-    /// `left` is the number of intervals; `None` for no limit.
+    /// `left` is `None` for no limit.
     pub fn new(interval: Duration, left: Option<u64>, show: Show, grouping: Grouping) -> Session {
         let begun = Instant::now();
         Session {

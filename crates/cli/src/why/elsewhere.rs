@@ -55,7 +55,7 @@ impl Asked {
         }))
     }
 
-    /// False if an execution changes more than its files, and may not be repeated.
+    /// If an execution changes more than its files, it may not.
     pub fn may_repeat(&self, profile: &Profile, may_repeat_all: bool) -> bool {
         let effect = if may_repeat_all {
             None
@@ -70,7 +70,7 @@ impl Asked {
         effect.is_none()
     }
 
-    /// Called after the command has been traced: whether it changed files decides which files each execution starts with.
+    /// Whether the command changed files decides which files each execution starts with.
     pub fn traced(&mut self) -> Result<()> {
         // Signals were left to the command while it ran; from here on they interrupt the race.
         Interrupt::on_signals()?;

@@ -5,7 +5,6 @@ use itertools::Itertools;
 use model::Host;
 use sys::checks::Checks;
 
-/// Clock sources that the vDSO reads without entering the kernel.
 const FAST_CLOCKS: &[&str] = &[
     "tsc",
     "kvm-clock",
@@ -15,14 +14,13 @@ const FAST_CLOCKS: &[&str] = &[
     "tod",
     "riscv_clocksource",
 ];
-/// Clock sources that are read from a slow device, in about a microsecond, or that advance in whole ticks.
 const SLOW_CLOCKS: &[&str] = &["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 /// In nanoseconds: longer than a plain read of a register.
 const SLOW_READING: f64 = 100.0;
 /// In nanoseconds: a larger step lengthens batches.
 const COARSE_STEP: f64 = 1000.0;
 
-/// File systems whose costs are those of something other than a disk, each with that something.
+/// Their costs are those of something other than a disk, given with each.
 const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("tmpfs", "memory: no disk is involved"),
     ("ramfs", "memory: no disk is involved"),
@@ -40,9 +38,7 @@ const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("ecryptfs", "an encrypting layer over another file system"),
 ];
 
-/// The least of each limit that lets every operation run.
 const LEAST: &[(&str, u64)] = &[("nofile", 1024), ("nproc", 128), ("sigpending", 64)];
-/// The same for limits that root is exempt from.
 const LEAST_USER: &[(&str, u64)] = &[("memlock", 1 << 20), ("msgqueue", 64 << 10)];
 
 /// Parts of the file system that the tool or its operations need, and that a bare chroot lacks.

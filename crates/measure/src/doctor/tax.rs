@@ -5,7 +5,7 @@ use model::tax::kind;
 use model::{Host, Tax};
 use sys::checks::Checks;
 
-/// Taxes of some calls only, or that are only suspected, are notices.
+/// Of some calls only, or only suspected: a notice.
 const ADVICE: &[(&str, State, &str)] = &[
     (
         kind::SECCOMP,

@@ -7,13 +7,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     pub n: u64,
-    /// Not counting the cold one.
     pub k: u32,
-    /// Whether a first batch is discarded, because caches are cold after the other cases' slots.
+    /// Caches are cold after the other cases' slots, so a first batch is discarded.
     pub cold: bool,
 }
 
-/// The most calls per batch, and batches per slot, of a slot that displaces caches before each call.
 const COLD_CALLS: u64 = 8;
 const COLD_BATCHES: u32 = 16;
 
@@ -21,7 +19,6 @@ const COLD_BATCHES: u32 = 16;
 /// have.
 ///
 /// # Errors
-///
 /// The worker's own failure in a trial batch.
 pub fn calibrate(
     worker: &mut dyn Worker,
@@ -72,7 +69,6 @@ fn batch_target(worker: &dyn Worker) -> Duration {
     Duration::from_nanos((500.0 * cost).max(1000.0 * step).clamp(10_000.0, 200_000.0) as u64)
 }
 
-/// Returns n and the batch's nanoseconds.
 fn grow(
     worker: &mut dyn Worker,
     start: u64,
@@ -97,7 +93,7 @@ fn grow(
     }
 }
 
-/// The first is cold. Nanoseconds.
+/// The first batch is cold.
 fn fastest(worker: &mut dyn Worker, n: u64) -> Result<f64, Failure> {
     let reply = worker.request(n, 2)?;
     Ok(reply

@@ -16,7 +16,6 @@ pub struct Lane {
     measurement: Measurement,
     failure: Option<Failure>,
     precise: bool,
-    /// The run's launch in which its worker was started, and how long that took.
     pub launched: (u32, Duration),
 }
 
@@ -59,7 +58,7 @@ impl Lane {
         &self.measurement
     }
 
-    /// Whether more samples would not help: the interval is narrow enough, or the case has failed.
+    /// The interval is narrow enough, or the case has failed: more samples would not help.
     pub fn precise(&self) -> bool {
         self.precise || self.failure.is_some()
     }
@@ -80,7 +79,7 @@ impl Lane {
         }
     }
 
-    /// Whether the worker took longer than `most` to start, so that a launch keeps it.
+    /// A launch keeps it if it took longer than `most` to start.
     pub fn keeps_worker(&self, most: Duration) -> bool {
         self.worker.is_some() && self.launched.1 > most
     }

@@ -23,24 +23,21 @@ pub trait Worker {
     /// The probe's own failure, its end, or its timeout.
     fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure>;
 
-    /// E.g. what a clock reading costs.
     fn facts(&self) -> &Facts;
 
-    /// Whether all threads of the worker share one CPU.
     fn is_pinned(&self) -> bool {
         false
     }
 }
 
 pub trait Clock {
-    /// Since some fixed moment.
     fn now(&self) -> Duration;
 }
 
 pub trait Observer {
-    /// `share` from 0 to 1 of the budget, and what is being done.
+    /// `share` is 0 to 1 of the budget.
     fn progress(&mut self, share: f64, doing: &str);
-    /// Called after each look with all results so far.
+    /// All so far, after each look.
     fn results(&mut self, measured: &[Measured]);
     fn interrupted(&self) -> bool;
 }
@@ -57,7 +54,7 @@ pub struct Config {
     pub budget: Duration,
     /// Whether the budget was promised: it includes starting and calibrating the workers for the first time, and nothing is added to it.
     pub includes_start: bool,
-    /// Measuring ends early when every interval's half-width is at most this percentage of its median.
+    /// In percent of each median: when every interval is as narrow, measuring ends early.
     pub precision_percent: f64,
     pub seed: u64,
     pub slots: Slots,
@@ -67,9 +64,8 @@ pub struct Config {
 pub struct Slots {
     pub time: Duration,
     pub most_batches: u32,
-    /// The shortest batch, even if the clock would allow shorter ones.
+    /// Even if the clock would allow shorter ones.
     pub least_batch: Duration,
-    /// The longest slot that displaces caches before each call.
     pub cold: Duration,
 }
 
@@ -91,11 +87,11 @@ impl Slots {
 }
 
 const COLD: Duration = Duration::from_millis(50);
-/// Shares of the budget after which the precision is checked.
+/// The precision is checked after these shares of the budget.
 const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
 /// Added if too few rounds were undisturbed and no time was promised.
 const EXTRA: f64 = 0.1;
-/// Launches of every worker per look. Memory layout biases a launch, so many short ones scatter less than a few long ones.
+/// Of every worker per look. Memory layout biases a launch, so many short ones scatter less than a few long ones.
 const LAUNCHES: u32 = 6;
 /// A start that takes longer is not repeated at every launch if it would also take longer than the case is measured in between:
 /// containers and sandboxes take from a tenth of a second to a few.

@@ -90,7 +90,7 @@ impl Rounds<'_> {
         self.clock.now() >= self.end()
     }
 
-    /// Whether so many rounds were disturbed that few are left, or some case has samples of too few blocks.
+    /// So many rounds were disturbed that few are left, or some case has samples of too few blocks.
     fn has_too_few_calm_rounds(&self) -> bool {
         let calm = self.calm();
         calm.share().is_some_and(|share| share < 1.0)
@@ -106,7 +106,7 @@ impl Rounds<'_> {
         Calm::by_panel(&panel.map(Lane::measurement).collect::<Vec<_>>())
     }
 
-    /// Spends the budget's share between `from` and `to` in equal launches of so many equal blocks, then checks the precision.
+    /// Shares of the budget, spent in equal launches of so many equal blocks.
     fn one_look(&mut self, from: f64, to: f64, blocks: u32) {
         let part = (to - from) / f64::from(LAUNCHES);
         for launch in 0..LAUNCHES {
@@ -162,7 +162,7 @@ impl Rounds<'_> {
         self.launching = self.clock.now().saturating_sub(began);
     }
 
-    /// Runs rounds until this block's part of the time to `end` (a share of the budget) is used up; at least one.
+    /// Until this block's part of the time to `end` (a share of the budget) is used up; at least one round.
     fn one_block(&mut self, end: f64, block: u32, blocks: u32) {
         if self.observer.interrupted() {
             return;
@@ -223,7 +223,6 @@ mod tests {
     use std::collections::BTreeSet;
     use std::rc::Rc;
 
-    /// A clock that advances by a millisecond per reading.
     struct Ticking(Cell<u64>);
 
     impl Clock for Ticking {
@@ -396,8 +395,8 @@ mod tests {
         assert_eq!(actual, [(18, 12 + 6 + 6), (18, 48), (18, 48)]);
     }
 
-    /// The looks of a run, how many requests the reference call had, and the share of undisturbed rounds, if a neighbour slows the
-    /// panel until request `until`.
+    /// Looks, requests of the reference call, and the share of undisturbed rounds, if a neighbour slows the panel until request
+    /// `until`.
     fn disturbed(until: u64) -> (usize, u64, f64) {
         let requests = Rc::new(Cell::new(0));
         let mut cases = PANEL.map(|id| planned(id, Role::Baseline)).to_vec();

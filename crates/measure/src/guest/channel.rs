@@ -7,11 +7,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// A process in the guest that speaks the probe's protocol. Dropping it ends the process.
+/// It speaks the probe's protocol. Dropping it ends the process.
 pub struct Channel {
     console: Rc<RefCell<Console>>,
     number: u32,
-    /// Whether it is one of the guest's plan, which ends by itself.
+    /// A process of the guest's plan ends by itself.
     is_planned: bool,
     said: u64,
     pub(super) timeout: Duration,
@@ -69,7 +69,7 @@ impl Channel {
         )))
     }
 
-    /// Runs k batches of n iterations. In an emulated machine, their nanoseconds are instructions.
+    /// In an emulated machine, nanoseconds are instructions.
     pub fn request(&self, n: u64, k: u32) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
         let mut reply = Reply::default();
@@ -125,7 +125,6 @@ impl Drop for Channel {
 }
 
 pub struct ToCount {
-    /// The first line of its channel, e.g. `op file.lstat depth=4`.
     pub greeting: String,
     pub limit: Option<u64>,
     /// Whether what it leaves to others counts too, in long batches: for operations of which short

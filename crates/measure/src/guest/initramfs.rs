@@ -14,7 +14,6 @@ const CONSOLE: u32 = 0o020_600;
 pub struct Facts {
     pub mode: u32,
     pub owner: (u32, u32),
-    /// Seconds since 1970-01-01 UTC.
     pub modified_s: u32,
 }
 

@@ -24,7 +24,7 @@ use sys::{open, private};
 pub struct Options {
     /// Unless the environment's name says.
     pub memory_mib: u32,
-    /// Where the guest's random numbers begin, if its machine is emulated.
+    /// If its machine is emulated.
     pub seed: u32,
     pub arguments: Vec<OsString>,
     /// Each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They
@@ -228,10 +228,9 @@ pub struct Guest {
     timeout: Duration,
 }
 
-/// Lines of a file such as /proc/kallsyms take long over a console.
+/// Such as /proc/kallsyms, takes long over a console.
 const FILE: u32 = 12;
 const QUESTION: &str = "question";
-/// Each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
 /// Numbers of channels in init.c end before this.
 const CHANNELS: u32 = 4096;
@@ -268,7 +267,7 @@ impl Guest {
         self.console.borrow().is_alive()
     }
 
-    /// A new process with this first line, e.g. `op file.lstat depth=4`.
+    /// With this first line, e.g. `op file.lstat depth=4`.
     pub fn channel(&self, greeting: &str) -> Result<Channel, Failure> {
         self.channels.set(self.channels.get() % (CHANNELS - 1) + 1);
         Channel::open(
@@ -413,7 +412,7 @@ fn write_archive(
 
 const DISK_SIZE: u64 = 64 << 20;
 
-/// Makes the image in `directory` with the command `make`, to which its path is added.
+/// By the command `make`, to which the image's path is added.
 fn make_disk(make: &[String], directory: &Path) -> Result<PathBuf> {
     // Another guest of the run has a disk of its own. The run's directory is removed with everything in it.
     let path = private::temporary(directory, "disk-")?.keep().join("image");

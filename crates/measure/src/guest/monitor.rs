@@ -86,7 +86,6 @@ impl Monitor {
     }
 }
 
-/// `None` for an event.
 fn answer(mut message: Value) -> Option<Result<Value, String>> {
     if let Some(error) = message.get("error") {
         return Some(Err(error["desc"]

@@ -26,7 +26,6 @@ pub struct CommandFiles {
     pub program: PathBuf,
     pub arguments: Vec<CString>,
     pub environment: Vec<CString>,
-    /// A directory precedes what is in it.
     pub files: Vec<CommandFile>,
 }
 
@@ -35,7 +34,7 @@ pub struct CommandFile {
     pub path: PathBuf,
     pub facts: Facts,
     pub contents: Contents,
-    /// Whether each run must begin with what was there.
+    /// Each run must begin with what was there.
     pub changed: bool,
 }
 
@@ -95,7 +94,6 @@ impl CommandFiles {
         }
     }
 
-    /// Strings that end with a zero byte each.
     fn command(&self) -> Vec<u8> {
         let paths =
             [&self.directory, &self.program].map(|path| path.as_os_str().as_bytes().to_vec());
@@ -152,9 +150,9 @@ pub struct Program(pub(super) Channel);
 
 #[derive(Debug, PartialEq)]
 pub struct Ran {
-    /// As a shell has it: 128 more than the number of a signal that ended it.
+    /// 128 + N for signal N.
     pub status: i32,
-    /// Counted from the execve on, in user mode and in the kernel.
+    /// From the execve on, in user mode and in the kernel.
     pub instructions: u64,
     pub said: Vec<String>,
 }

@@ -8,7 +8,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Its name begins so; the digest of the kernel follows.
 pub const BEGINNING: &str = "machine-";
 pub const MEMORY: &str = "memory";
 const MOST_BYTES: u64 = 4 << 30;

@@ -5,7 +5,7 @@ use crate::runner::failure_in;
 use model::{Failure, Returned, syscall_names};
 use sys::ptrace::Counts;
 
-/// It is traced with all that it starts. Dropping it ends them.
+/// With all that it starts. Dropping it ends them.
 pub struct Traced {
     channel: Channel,
     /// AUDIT_ARCH_* of the program: calls through another gate carry its name.
@@ -33,8 +33,7 @@ impl Traced {
         parse(&self.channel.line()?)
     }
 
-    /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
-    /// has room for one only.
+    /// Those of which a batch of two has more than a batch of one; none if a batch has room for one only.
     pub fn returned(&self, limit: Option<u64>) -> Result<Returned, Failure> {
         let [few, many] = [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n));
         let (few, many) = (named(&few?, self.own_architecture), many?);
@@ -77,7 +76,7 @@ impl Call {
     }
 }
 
-/// Reads `entries c000003e:39=8:1 c000003e:0=1`.
+/// `entries c000003e:39=8:1 c000003e:0=1`
 fn parse(line: &str) -> Result<Vec<Call>, Failure> {
     fn call(word: &str) -> Option<Call> {
         let (architecture, rest) = word.split_once(':')?;

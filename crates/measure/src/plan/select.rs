@@ -249,14 +249,13 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Option<&'a Operation> {
     catalogue.iter().find(|operation| operation.id == id)
 }
 
-/// Whether an environment measures time. If it counts instructions, only the empty loop is of use, as the part to subtract: the other
-/// baselines and the panel are measures of time.
+/// An environment that counts instructions needs only the empty loop, as the part to subtract: the other baselines and the panel are
+/// measures of time.
 fn keeps_time(environment: &str) -> bool {
     !Environment::find(environment).is_ok_and(|place| place.unit == Unit::Instructions)
 }
 
-/// The panel that shows the machine's speed, in one environment that has a clock: the native one if it is among
-/// them.
+/// In one environment that has a clock: the native one if it is among them.
 fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: &mut Vec<Planned>) {
     let native = environments
         .get(NATIVE)
@@ -271,8 +270,7 @@ fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: 
     }
 }
 
-/// The empty loop for each treatment of cold cases has the cost of timing single calls, which
-/// theirs include.
+/// One for each treatment of cold cases: it has the cost of timing single calls, which theirs include.
 fn add_cold_loops(catalogue: &[Operation], planned: &mut Vec<Planned>) {
     let Some(empty) = find(catalogue, EMPTY_LOOP) else {
         return;

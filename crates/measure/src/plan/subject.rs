@@ -14,12 +14,10 @@ pub enum Subject<'a> {
     Snippet(Case),
 }
 
-/// As in `--setup perl:'my $x = 1'`.
 #[derive(Clone)]
 pub struct Code {
     pub language: String,
     pub text: String,
-    /// Why it must not run unless the user trusts it.
     untrusted: Option<String>,
 }
 
@@ -65,7 +63,6 @@ pub struct Surroundings<'a> {
 /// In the order of `words`; all operations if there are none.
 ///
 /// # Errors
-///
 /// A pattern that matches no operation, a snippet that cannot be read or must not run, or two rows of one name.
 pub fn subjects<'a>(
     catalogue: &'a [Operation],
@@ -101,7 +98,6 @@ fn is_chosen(chosen: &[Subject], operation: &Operation) -> bool {
         .any(|subject| matches!(subject, Subject::Operation(known) if known.id == operation.id))
 }
 
-/// `LANG:CODE`, or `NAME=LANG:CODE`.
 fn snippet(word: &str, surroundings: &Surroundings) -> Result<Case> {
     let (name, text) = name_and_code(word)?;
     let code: Code = text.parse()?;
@@ -161,8 +157,8 @@ fn check_names(chosen: &[Subject]) -> Result<()> {
     Ok(())
 }
 
-/// The text, and why it must not run unless the user trusts it. Owner and mode are those of the
-/// open file, so renames in between do not matter.
+/// With the reason why it must not run unless the user trusts it. Owner and mode are those of the open file, so renames in between do
+/// not matter.
 pub(super) fn code_file(path: &str) -> io::Result<(String, Option<String>)> {
     let mut file = File::open(path)?;
     // The open file is asked, before it is read: its path may name another one by now.

@@ -22,8 +22,7 @@ const PARTS: u64 = 8;
 /// How much more often than in the empty loop a runtime may interrupt another one.
 const MOST_OF_USUAL: f64 = 4.0;
 
-/// The first difference that is seen twice in a row, else the median of all. Requests grow to about
-/// `long`.
+/// The first that is seen twice in a row, else the median of all. Requests grow to about `long`.
 ///
 /// # Errors
 /// Those of `request`.
@@ -58,7 +57,7 @@ pub fn per_iteration(
         .collect())
 }
 
-/// The results of a smaller request and of one with `more` iterations more.
+/// Of a smaller request and of one with `more` iterations more.
 ///
 /// # Errors
 /// Those of `request`.
@@ -174,7 +173,7 @@ fn base(more: u64) -> u64 {
     10u64.pow(more.ilog10())
 }
 
-/// The fewest iterations in which every declared fraction occurs at least once: 4096 for x1/4096.
+/// In so few every declared fraction occurs at least once: 4096 for x1/4096.
 fn finest(planned: &Planned) -> u64 {
     planned
         .enters
@@ -227,7 +226,7 @@ mod tests {
     use super::*;
     use model::{Case, Role};
 
-    /// The counts of a process that reads a request, calls getppid so often, and writes a reply.
+    /// Of a process that reads a request, calls getppid so often, and writes a reply.
     fn counts(getppid: u64) -> Counts {
         let counts = [("read", 1), ("getppid", getppid), ("write", 1)];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);

@@ -33,7 +33,6 @@ pub fn on_line(counted: &[(u64, &Entries)], value: u64) -> Option<Entries> {
     )
 }
 
-/// On the line through two counted values.
 fn count_on_line(first: &(u64, &Entries), last: &(u64, &Entries), name: &str, value: u64) -> f64 {
     let slope = (last.1.get(name) - first.1.get(name)) / (last.0 as f64 - first.0 as f64);
     first.1.get(name) + slope * (value as f64 - first.0 as f64)

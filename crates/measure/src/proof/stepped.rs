@@ -11,7 +11,6 @@ use sys::proc_stat::{self, ProcStat};
 use sys::process::kill_group;
 use sys::step::{Bits, Stepper};
 
-/// Iterations of the two requests.
 const FEW: u64 = 500;
 const MANY: u64 = 2500;
 /// A process may execute instructions more around the loop, never fewer: the least of so many is taken.
@@ -26,7 +25,6 @@ pub fn can_be_stepped(case: &Case) -> bool {
 /// Each process is stepped to its end.
 ///
 /// # Errors
-///
 /// The environment starts another program, ptrace is refused, or no try came to its end.
 pub fn instructions(workers: &Workers, planned: &Planned) -> Result<f64> {
     let case = planned.case.alone();
@@ -70,7 +68,7 @@ fn until_end(workers: &Workers, case: &Case, n: u64) -> Result<u64> {
     steps.context("stepping through a snippet")
 }
 
-/// The instructions between its answer and the next read would be counted in some launches and not in others.
+/// Otherwise the instructions between its answer and the next read would be counted in some launches and not in others.
 fn wait_until_it_reads(pid: u32) -> Result<()> {
     let begun = Instant::now();
     while ProcStat::parse(&proc_stat::text(pid)).is_none_or(|stat| stat.state() != Some("S")) {

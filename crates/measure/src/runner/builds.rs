@@ -42,7 +42,7 @@ impl Built {
         }
     }
 
-    /// `None` for a probe.
+    /// Maps error messages to the user's lines; `None` for a probe.
     pub fn wording(self) -> Option<ErrorWording> {
         let Built::Snippet(snippet) = self else {
             return None;
@@ -106,7 +106,6 @@ impl Builds {
     /// Each build is tried once per run.
     ///
     /// # Errors
-    ///
     /// The compiler's message, or the advice to install one.
     pub fn get(&mut self, case: &Case) -> Result<Built, Failure> {
         match &case.language {
@@ -121,7 +120,6 @@ impl Builds {
     }
 
     /// # Errors
-    ///
     /// As `get`.
     pub fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
         self.probes
@@ -245,7 +243,7 @@ fn build(
     Ok(())
 }
 
-/// With the user's line numbers; or what to install if it cannot build for the environment at all.
+/// With the user's line numbers; or what to install if nothing can be built for the environment.
 fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> Failure {
     let printed = [output.stderr.as_slice(), output.stdout.as_slice()].concat();
     let explained = snippet

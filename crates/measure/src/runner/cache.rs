@@ -62,7 +62,6 @@ impl Cache {
     /// Made by `build` if it is missing or damaged. Of two runs that make it at once, the first to finish wins.
     ///
     /// # Errors
-    ///
     /// Those of `build`, or the cache cannot be written.
     pub fn get(&self, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let target = self.root.join(key);
@@ -92,7 +91,7 @@ impl Cache {
         &self.root
     }
 
-    /// Builds that were changed after they were built, one sentence each.
+    /// One sentence each, on builds that were changed after they were built.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.borrow().clone()
     }
@@ -123,7 +122,7 @@ impl Cache {
     }
 }
 
-/// The first half of the SHA-256 of `parts` and their lengths, in hexadecimal: `a` and `bc` have another key than `ab` and `c`.
+/// In hexadecimal, the first half of the SHA-256 of `parts` and their lengths: `a` and `bc` have another key than `ab` and `c`.
 pub fn key(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

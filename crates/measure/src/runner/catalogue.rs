@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use sys::output::output;
 
 /// # Errors
-///
 /// The probe does not start or fails, or its answer is not a catalogue.
 pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     // A bare root has no /dev/null, which would be the input otherwise.
@@ -32,7 +31,6 @@ pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
 /// One operation per line: ten fields with tabs between them.
 ///
 /// # Errors
-///
 /// The first line that is malformed.
 pub fn parse_catalogue(text: &str) -> Result<Vec<Operation>> {
     text.lines().map(parse_line).collect()
@@ -94,7 +92,6 @@ fn traits(flags: u32) -> Traits {
     }
 }
 
-/// `depth=1:path components`
 fn parse_param(text: &str) -> Result<Parameter> {
     let parts = text
         .split_once('=')

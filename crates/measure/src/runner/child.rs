@@ -41,11 +41,9 @@ pub struct Child {
 /// Longer than any line, and more batches than any request asks for (probe.c, MOST_BATCHES).
 const MOST_OF_LINE: usize = 64 << 10;
 const MOST_BATCHES: usize = 4096;
-/// More than the catalogue, or files of facts.
 const MOST_OF_ANSWER: usize = 4 << 20;
 const ECHO: &str =
     "the command echoes its input: it uses a terminal (leave out -t), or does not start a probe";
-/// More stops the worker.
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
 /// A wait of which only a part counts may take so many times as long as its timeout.
@@ -64,9 +62,9 @@ pub struct Deadline {
 #[derive(Clone, Copy)]
 enum Counts {
     All,
-    /// The CPU time that the worker uses, without this.
+    /// The CPU time that the worker uses, from this on.
     Cpu(Duration),
-    /// The time in which the worker neither runs nor waits for a CPU. This is the sum of both at the start.
+    /// Neither running nor waiting for a CPU. This is the sum of both at the start.
     Blocked(Duration),
 }
 
@@ -200,8 +198,7 @@ impl Child {
         }
     }
 
-    /// Greets a probe that a user's command started (probe/alone.h), and skips the lines that the
-    /// command prints before the answer.
+    /// A probe that a user's command started (probe/alone.h). Skips the lines that the command prints before the answer.
     pub fn meet(&mut self, request: &str) -> Result<(), Failure> {
         let mut noise = Noise::default();
         let deadline = self.deadline(self.timeout);
@@ -500,7 +497,7 @@ fn read_errors(path: &Path) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Blames the command: before a greeting is answered, it is unknown whether there is a probe.
+/// Before a greeting is answered, it is unknown whether there is a probe.
 fn of_command(failure: Failure) -> Failure {
     Failure {
         message: failure

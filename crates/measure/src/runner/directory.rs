@@ -30,7 +30,6 @@ impl RunDirectory {
     /// Below TMPDIR, or /tmp or the user's runtime directory.
     ///
     /// # Errors
-    ///
     /// Why each candidate failed, with the way to choose another one.
     pub fn create() -> Result<RunDirectory> {
         Self::create_somewhere(true)
@@ -150,7 +149,6 @@ impl RunDirectory {
     /// Empty.
     ///
     /// # Errors
-    ///
     /// The file system is full or no longer there.
     pub fn worker_directory(&mut self) -> Result<PathBuf> {
         self.workers += 1;
@@ -225,7 +223,6 @@ fn hold(directory: &Path) -> Result<Option<File>> {
 /// Exactly this `mode`, whatever the umask.
 ///
 /// # Errors
-///
 /// The file exists, or cannot be created.
 pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
     let file = OpenOptions::new()
@@ -240,7 +237,6 @@ pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
 /// Only this user can read and execute it.
 ///
 /// # Errors
-///
 /// The file exists, or cannot be written.
 pub fn write_program(path: &Path, contents: &[u8]) -> Result<()> {
     create_private(path, 0o700)

@@ -27,7 +27,7 @@ use sys::private;
 use sys::process::is_executable;
 
 pub use header::image_architecture;
-/// In MiB; any kernel needs more.
+/// In MiB.
 const LEAST_MEMORY: u32 = 16;
 
 fn memory(mib: &str) -> Result<u32> {
@@ -44,7 +44,6 @@ pub use name::Kernel;
 pub use start::{FILES_DIRECTORY, Files, Places};
 
 pub use model::NATIVE;
-/// A name for all environments that are sandboxes.
 pub const SANDBOXES: &str = "sandboxes";
 
 /// environments/README.md describes the keys.
@@ -72,7 +71,6 @@ pub struct Environment {
     #[serde(skip)]
     pub kernel: Option<Kernel>,
     pub cpu: Option<String>,
-    /// The command that makes the file system on a guest's disk, without the path of the image.
     pub disk: Option<Vec<String>>,
     #[serde(skip)]
     pub append: String,
@@ -99,7 +97,7 @@ pub struct Environment {
     #[serde(default)]
     pub needs: BTreeMap<String, String>,
     pub toolchain: Option<String>,
-    /// Programs that an ordinary user needs besides, each with the package to install.
+    /// Besides, for an ordinary user; each with the package to install.
     #[serde(default)]
     pub user_needs: BTreeMap<String, String>,
     pub unverified: Option<String>,
@@ -133,7 +131,6 @@ impl Environment {
     /// `name` may include a guest's kernel and boot parameters.
     ///
     /// # Errors
-    ///
     /// No such environment, or words after the name that do not apply to it.
     pub fn find(name: &str) -> Result<Environment> {
         let parts =
@@ -283,7 +280,6 @@ impl Environment {
     }
 
     /// # Errors
-    ///
     /// No compiler for it is on PATH.
     pub fn compiler(&self) -> Result<Vec<OsString>> {
         if self.compilers.is_empty() {
@@ -336,7 +332,6 @@ impl Environment {
     /// Built if the cache has none.
     ///
     /// # Errors
-    ///
     /// The compiler is missing or fails.
     pub fn probe(&self, cache: &Cache) -> Result<PathBuf> {
         let compiler = self.compiler()?;
@@ -406,7 +401,7 @@ impl Environment {
         Ok(())
     }
 
-    /// The message for a compiler that is there and fails, usually because a library for the target is missing.
+    /// For a compiler that is there and fails, usually because a library for the target is missing.
     pub fn cannot_build(&self, message: &str) -> String {
         format!(
             "environment {}: the C compiler cannot build for it ({}){}",
@@ -456,7 +451,6 @@ pub fn first_error(output: &Output) -> String {
 }
 
 /// # Errors
-///
 /// A file exists already, or cannot be written.
 pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()> {
     for (path, text) in sources {
@@ -470,7 +464,6 @@ pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()>
 /// $CC, else the first of the usual names.
 ///
 /// # Errors
-///
 /// None is on PATH.
 pub fn c_compiler() -> Result<PathBuf> {
     std::env::var("CC")

@@ -23,7 +23,6 @@ pub enum Fixture {
     Directory {
         name: String,
         entries: u64,
-        /// 1 means in the directory itself.
         depth: u64,
     },
 }
@@ -41,8 +40,8 @@ pub fn names_fixtures(case: &Case) -> bool {
         .any(|text| text.contains(HOLE))
 }
 
-/// Replaces the hole by a relative path: workers start in directories beside the fixtures', so that a study's
-/// program is the same in every run and is found in the cache.
+/// Workers start in directories beside the fixtures', so that a study's program with a relative path is the same in every run and is
+/// found in the cache.
 pub fn fill(text: &str) -> String {
     text.replace(HOLE, &format!("../{DIRECTORY}"))
 }
@@ -50,7 +49,6 @@ pub fn fill(text: &str) -> String {
 /// Before the first is created.
 ///
 /// # Errors
-///
 /// Too few bytes or inodes are free, with the numbers.
 pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result<()> {
     let [bytes, files] = [Fixture::bytes, Fixture::files]
@@ -77,7 +75,6 @@ impl Fixture {
     /// An interrupt leaves it incomplete, without an error.
     ///
     /// # Errors
-    ///
     /// The file system's, or a path that would be too long.
     pub fn make(&self, directory: &Path, interrupt: &Interrupt) -> Result<()> {
         match self {
@@ -112,7 +109,6 @@ impl Fixture {
         }
     }
 
-    /// Without the names in directories.
     fn bytes(&self) -> u64 {
         match self {
             Fixture::File { size, .. } => *size,

@@ -10,7 +10,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use sys::output::stop_by;
 
-/// How late a deadline may be.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Set by signals, and checked by everything that waits.
@@ -21,7 +20,6 @@ impl Interrupt {
     /// SIGINT, SIGQUIT, SIGTERM and SIGHUP. It is the same each time: a signal between two parts of a command ends the second.
     ///
     /// # Errors
-    ///
     /// The signals cannot be watched.
     pub fn on_signals() -> Result<Interrupt> {
         static ONLY: OnceLock<Interrupt> = OnceLock::new();
@@ -53,7 +51,6 @@ impl Interrupt {
     /// Also set at `end` by itself.
     ///
     /// # Errors
-    ///
     /// If no thread can be started.
     pub fn or_at(&self, end: Instant) -> Result<Deadline> {
         let (sender, receiver) = channel();

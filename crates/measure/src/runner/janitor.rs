@@ -28,7 +28,6 @@ impl Janitor {
     /// Removes what dead runs left below `parent` and creates a directory there, whose name is returned.
     ///
     /// # Errors
-    ///
     /// It cannot be started, or cannot create the directory.
     pub fn start(parent: &Path) -> Result<(Janitor, String)> {
         let started =

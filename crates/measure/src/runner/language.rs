@@ -53,7 +53,6 @@ impl Language {
     /// By name.
     ///
     /// # Errors
-    ///
     /// One of the embedded definitions is malformed.
     pub fn all() -> Result<Vec<Language>> {
         let mut all = LANGUAGES
@@ -67,7 +66,6 @@ impl Language {
     /// Also by alias.
     ///
     /// # Errors
-    ///
     /// There is none, with the names that there are.
     pub fn find(name: &str) -> Result<Language> {
         let all = Language::all()?;
@@ -93,7 +91,6 @@ impl Language {
     /// Of its interpreter or compiler.
     ///
     /// # Errors
-    ///
     /// None is on PATH, with the package to install.
     pub fn program(&self) -> Result<PathBuf> {
         self.programs

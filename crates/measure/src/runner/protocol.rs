@@ -106,7 +106,6 @@ pub fn failure_in(line: &str) -> Failure {
     )
 }
 
-/// Histograms of all calls, those preempted, and those interrupted.
 pub struct Singles {
     classes: [Histogram; 3],
     facts: Facts,

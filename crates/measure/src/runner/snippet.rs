@@ -6,12 +6,11 @@ use regex_lite::Regex;
 
 pub struct Filled {
     pub text: String,
-    /// The parts of the user's text: name, first line in `text` (from 1), number of lines.
+    /// Name, first line in `text` (from 1), number of lines.
     parts: Vec<(&'static str, usize, usize)>,
 }
 
-/// The forms in which the language may have the body. An expression comes first, because its form keeps the value alive, so that
-/// the compiler cannot remove the call.
+/// An expression comes first, because its form keeps the value alive, so that the compiler cannot remove the call.
 pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     // A statement in an expression's place would fail to compile, and the next form would be tried: this saves the attempt.
     let one_expression = !body.trim().is_empty() && !body.contains([';', '\n']);

@@ -21,7 +21,6 @@ const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 /// For this machine without `target`. Returns the compiler's command.
 ///
 /// # Errors
-///
 /// No compiler for the target, its message, or `file` cannot be written.
 pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let (compiler, is_static) = match target {

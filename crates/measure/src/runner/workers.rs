@@ -26,7 +26,7 @@ pub struct Workers {
     /// `none`.
     pub cpu_elsewhere: String,
     variants: BTreeMap<String, Variant>,
-    /// The raised limit of open files, which workers do not inherit.
+    /// Raised; workers do not inherit it.
     raised: Option<Raised>,
     strayed: Rc<Cell<bool>>,
 }
@@ -82,7 +82,6 @@ impl Workers {
     /// Its cases are native ones run by another probe, which is copied.
     ///
     /// # Errors
-    ///
     /// The file is missing, not executable, or needs a loader that this machine lacks.
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
         // Copied, so that a build that replaces it meanwhile does not change the run.
@@ -135,7 +134,6 @@ impl Workers {
     /// Built if need be.
     ///
     /// # Errors
-    ///
     /// The compiler is missing or fails.
     pub fn probe_of(&self, environment: &str) -> Result<PathBuf, Failure> {
         self.builds.borrow_mut().probe(environment)
@@ -144,7 +142,6 @@ impl Workers {
     /// A directory of the cache of builds, made by `make` if it is not there.
     ///
     /// # Errors
-    ///
     /// Those of `make`, or the cache cannot be written.
     pub fn kept(
         &self,
@@ -160,7 +157,6 @@ impl Workers {
     }
 
     /// # Errors
-    ///
     /// Its build fails.
     pub fn program(&self, case: &Case) -> Result<PathBuf, Failure> {
         Ok(self.built(case)?.map_or_else(
@@ -172,7 +168,6 @@ impl Workers {
     /// One in each directory in which workers run.
     ///
     /// # Errors
-    ///
     /// One cannot be created.
     pub fn fixture_directories(&self) -> anyhow::Result<Vec<PathBuf>> {
         let others = self
@@ -188,7 +183,6 @@ impl Workers {
     /// Its first start then takes no longer than others.
     ///
     /// # Errors
-    ///
     /// The build fails.
     pub fn prepare(&self, case: &Case) -> Result<(), Failure> {
         self.built(case).map(drop)
@@ -203,7 +197,6 @@ impl Workers {
     /// chosen yet.
     ///
     /// # Errors
-    ///
     /// The program cannot be built or started, or the command's probe does not answer.
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
         let environment = self.environment(&case.environment)?;
@@ -294,7 +287,7 @@ impl Workers {
         Ok(())
     }
 
-    /// The probe that starts a snippet's program: it must run where the program is to run.
+    /// It must run where the program is to run.
     fn launcher(
         &self,
         built: Option<&Built>,
@@ -329,7 +322,6 @@ impl Workers {
     /// Ready for requests.
     ///
     /// # Errors
-    ///
     /// As `start`, or the operation's own failure to prepare.
     pub fn start_greeted(&self, case: &Case) -> Result<Child, Failure> {
         let mut child = self.start(case, 0)?;
@@ -350,7 +342,7 @@ impl Workers {
         Ok((child, facts))
     }
 
-    /// Waits as long as the environment asks for: a process that has just been started is not as fast as it will be.
+    /// As long as the environment asks for: a process that has just been started is not as fast as it will be.
     fn settle(&self, case: &Case) -> Result<(), Failure> {
         let until =
             Instant::now() + Duration::from_secs_f64(self.environment(&case.environment)?.settle_s);
@@ -376,7 +368,6 @@ impl Workers {
     /// With those of the run's own commands.
     ///
     /// # Errors
-    ///
     /// There is none, or this machine lacks a program that it needs.
     pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
         // Variants differ only in their probe or directory.
@@ -399,7 +390,6 @@ impl Workers {
         (environment.is_dynamic && path.exists()).then_some(path)
     }
 
-    /// `None` for the embedded probe.
     fn built(&self, case: &Case) -> Result<Option<Built>, Failure> {
         if let Some(variant) = self.variants.get(&case.environment) {
             return match &variant.probe {
@@ -422,7 +412,6 @@ impl Workers {
     }
 }
 
-/// It waits for a line first.
 fn launched(launcher: &Path, program: &Command) -> Command {
     let mut command = Command::new(launcher);
     command

@@ -46,7 +46,6 @@ impl Session {
     /// Again with other seeds while the kernel crashes.
     ///
     /// # Errors
-    ///
     /// The kernel does not boot, or the interrupt. The failure of one operation is in its count.
     pub fn count_boot(
         &self,
@@ -100,7 +99,6 @@ impl Session {
     }
 
     /// # Errors
-    ///
     /// The environment cannot be used here.
     pub fn probe_text(&self, environment: &str) -> Result<String, Failure> {
         Ok(self.workers.environment(environment)?.probe_text())
@@ -109,7 +107,6 @@ impl Session {
     /// SHA-256; built if need be.
     ///
     /// # Errors
-    ///
     /// It cannot be built or read.
     pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
         let probe = self.workers.probe_of(environment)?;
@@ -144,14 +141,14 @@ pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
         .collect()
 }
 
-/// In MiB: each boot has less than the one before, so that the kernel's objects lie elsewhere.
+/// Each boot has less than the one before, so that the kernel's objects lie elsewhere.
 const SHIFT_MIB: u32 = 3;
 
 const RETRIES: u32 = 3;
 /// The distance between the numbers of a boot and its repeat: no other boot has that number.
 const RETRY: u32 = 1003;
 
-/// Options that differ from boot to boot, so that a count that depends on the addresses of objects shows as a range.
+/// They differ from boot to boot, so that a count that depends on the addresses of objects shows as a range.
 fn of_boot(number: u32) -> Options {
     let usual = Options::default();
     Options {

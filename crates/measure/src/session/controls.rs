@@ -1,4 +1,4 @@
-//! The control of a run in several environments: native cases once more, in processes and directories of their planned_case. A
+//! The control of a run in several environments: native cases once more, in processes and directories of their own. A
 //! difference between a case and itself is noise, so a smaller one between environments is not shown as an effect.
 
 use super::Session;

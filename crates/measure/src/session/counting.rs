@@ -44,18 +44,11 @@ impl Session {
             let all = cases.len() as f64;
             for (done, case) in cases.iter_mut().enumerate() {
                 let counted = place.counted(&self.workers, done);
-                let interrupted = if self.workers.interrupt.is_set() {
-                    Some(Failure::interrupted())
-                } else {
-                    None
-                };
-                match interrupted.map_or(counted, Err) {
-                    Ok((counted, _)) => {
-                        if let Ok(passes) = &mut case.passes {
-                            passes.counted = Some(counted);
-                        }
-                    }
-                    Err(failure) => case.passes = Err(failure),
+                let interrupted = self.workers.interrupt.check();
+                match (interrupted.and(counted), &mut case.passes) {
+                    (Ok((counted, _)), Ok(passes)) => passes.counted = Some(counted),
+                    (Err(failure), passes) => *passes = Err(failure),
+                    _ => {}
                 }
                 progress((done + 1) as f64 / all, &case.planned.case.to_string());
             }
@@ -75,7 +68,7 @@ impl Session {
 }
 
 fn refuse_cold(Passed { planned, passes }: &mut Passed) {
-    if planned.case.cold().is_some_and(|bytes| bytes > 0) && passes.is_ok() {
+    if planned.case.is_displaced() && passes.is_ok() {
         let text = "cold: an emulated machine has no caches to evict";
         *passes = Err(Failure::unsupported(text));
     }

@@ -119,7 +119,6 @@ impl Session {
 }
 
 impl EntryCache {
-    /// `None` if the case's entries are counted each time.
     fn key(&mut self, session: &Session, planned: &Planned) -> Option<String> {
         let (case, traits) = (&planned.case, planned.traits);
         let fixed = planned

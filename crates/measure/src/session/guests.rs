@@ -9,14 +9,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// A guest that ends is started again for the next case, so many times.
 const STARTS: u32 = 3;
 
 pub(super) struct LazyGuest {
     name: String,
-    /// In the order of their programs in the guest.
     snippets: Vec<Case>,
-    /// The cases that its guests count first, and the range of them that the present guest was asked for.
+    /// Counted first by its guests, and the range that the present guest was asked for.
     plan: Vec<Planned>,
     asked: Range<usize>,
     options: Options,
@@ -61,7 +59,6 @@ impl LazyGuest {
     /// state that those before have left.
     ///
     /// # Errors
-    ///
     /// The guest does not boot, or the operation's own failure.
     pub fn counted(
         &mut self,
@@ -126,7 +123,6 @@ impl LazyGuest {
     }
 
     /// # Errors
-    ///
     /// As `channel`.
     pub fn traced(&mut self, workers: &Workers, case: &Case) -> Result<Traced, Failure> {
         let greeting = self.greeting(case)?;

@@ -13,11 +13,9 @@ pub struct Job {
     pub fixtures: Vec<Fixture>,
     pub study: Option<StudyView>,
     pub labels: BTreeMap<String, String>,
-    /// Named by the user: without one of them, nothing is measured.
+    /// By the user: without one of them, nothing is measured.
     pub named_environments: Vec<String>,
-    /// Whether the user named each snippet, rather than a study.
     pub names_snippets: bool,
-    /// The cost of starting each environment, by its name.
     pub start_ups: BTreeMap<String, StartUp>,
     pub runs: u32,
 }
@@ -30,15 +28,14 @@ pub fn only_for_speed(planned: &Planned) -> bool {
 #[derive(Clone, Copy)]
 pub struct RunOptions {
     pub cpu: Wanted,
-    /// Wall time for the rounds; else by the number of cases.
+    /// For the rounds; else by the number of cases.
     pub budget: Option<Duration>,
-    /// Wall time for all of a run; replaces `budget`.
+    /// For all of a run; replaces `budget`.
     pub whole: Option<Duration>,
-    /// Wall time for each case in the rounds, all of which is spent; replaces `budget`.
+    /// For each case in the rounds, all of which is spent; replaces `budget`.
     pub per_case: Option<Duration>,
-    /// The widest half-width of an interval that ends the run early, in percent of its median.
+    /// Half-width of an interval in percent of its median; as narrow ones end the run early.
     pub precision_percent: f64,
-    /// Seeds all random orders; by default from the clock.
     pub seed: Option<u64>,
     pub timeout: Duration,
     pub verify: bool,
@@ -67,10 +64,10 @@ impl Default for RunOptions {
 }
 
 pub trait Watch {
-    /// A new part of the run begins, whose share starts at 0.
+    /// Its share starts at 0.
     fn stage(&self, stage: Stage);
 
-    /// `share` from 0 to 1 of the stage is done, and this is next.
+    /// `share` is 0 to 1 of the stage; `doing` is next.
     fn advance(&self, share: f64, doing: &str);
 }
 

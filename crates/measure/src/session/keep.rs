@@ -10,7 +10,7 @@ pub enum Keep {
     #[default]
     Nowhere,
     File(PathBuf),
-    /// A new file in the folder, named after the run; set once it is written.
+    /// Named after the run; set once it is written.
     Folder(PathBuf, OnceCell<PathBuf>),
 }
 
@@ -35,7 +35,6 @@ impl Keep {
     /// The run so far.
     ///
     /// # Errors
-    ///
     /// The file or folder cannot be written.
     pub fn write(&self, run: &Run) -> Result<(), StoreError> {
         let (folder, chosen) = match self {

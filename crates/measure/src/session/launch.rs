@@ -36,7 +36,7 @@ impl Launcher for Workers {
 struct Ready {
     child: Child,
     facts: Facts,
-    /// The CPU on which it should stay, and the flag that says that it did not.
+    /// The worker's, and the flag that says that it left it.
     watch: Option<(u32, Rc<Cell<bool>>)>,
     pinned: bool,
     waits: Option<Waits>,
@@ -104,8 +104,8 @@ impl Waits {
         Some(Waits { pid, thread })
     }
 
-    /// The CPU time of all threads, because compilers and collectors of a runtime take turns with the one that
-    /// runs the batches; and the waits of this one.
+    /// Of all threads, because compilers and collectors of a runtime take turns with the one that runs the batches; the waits are of
+    /// this one.
     pub fn read(&self) -> Option<ThreadTime> {
         Some(ThreadTime {
             cpu_ns: process_cpu_ns(self.pid).ok()?,
@@ -113,7 +113,7 @@ impl Waits {
         })
     }
 
-    /// Whether the worker waited for a CPU during a reply. It is asked twice, because the first answer may be old.
+    /// For a CPU. The worker is asked twice, because the first answer may be old.
     pub fn were_in(&self, reply: &Reply, before: ThreadTime) -> bool {
         let ns = reply.batches.iter().map(|batch| batch.ns).sum();
         self.waited_since(before, ns) && {

@@ -60,7 +60,7 @@ struct Known<'a> {
     /// The undisturbed ones, this one first and then the latest, with ln of how much slower the panel's members were than in this
     /// one, in units of the panel's mean: one odd member moves the mean and not this.
     runs: Vec<(&'a Level, f64)>,
-    /// ln of how much slower this run was than the fastest known one, if it was disturbed all the time.
+    /// ln of how much slower than the fastest known run, if it was disturbed all the time.
     disturbed: Option<f64>,
 }
 
@@ -127,7 +127,7 @@ fn distance(members: &[Vec<f64>], shifts: &[f64], run: usize, other: usize) -> f
         / members.len() as f64
 }
 
-/// ln of the costs of the panel's members in units of its mean, for members that all runs have: by member and run.
+/// ln of costs in units of the panel's mean, for members that all runs have: by member and run.
 fn members(runs: &[&Level]) -> Vec<Vec<f64>> {
     PANEL
         .iter()
@@ -143,7 +143,7 @@ fn members(runs: &[&Level]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The costs, latest first, since they last changed for good: earlier ones say nothing about the next run.
+/// Latest first, since they last changed for good: earlier ones say nothing about the next run.
 fn since_change(mut costs: Vec<f64>) -> Vec<f64> {
     let ln: Vec<f64> = costs.iter().rev().map(|cost| cost.ln()).collect();
     if let Some(changed) = change_points(&ln).last() {
@@ -182,7 +182,7 @@ fn level(run: &Run) -> Option<Level> {
     })
 }
 
-/// The machine's identity: its name, or in a container, which may have a new one each time, the boot of its kernel.
+/// Its name, or in a container, which may have a new one each time, the boot of its kernel.
 fn machine(host: &Host) -> Option<String> {
     match host.container {
         Some(_) => Sources::default().text("proc/sys/kernel/random/boot_id"),
@@ -203,7 +203,7 @@ fn cases(run: &Run, panel: &Panel) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// A text that is the same for the same case of another run, with the unit of its cost.
+/// The same for the same case of another run, with the unit of its cost.
 fn key(case: &Case, in_user_mode: bool) -> String {
     let Case {
         environment,
@@ -236,7 +236,6 @@ fn key(case: &Case, in_user_mode: bool) -> String {
 
 const LONGEST: usize = 200;
 
-/// The latest first.
 fn comparable<'a>(earlier: &'a [Level], level: &Level) -> Vec<&'a Level> {
     earlier
         .iter()

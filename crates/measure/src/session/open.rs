@@ -33,7 +33,6 @@ pub struct Session {
 
 impl Session {
     /// # Errors
-    ///
     /// No directory to work in, a probe that does not start, or a CPU that cannot be used.
     pub fn open(options: RunOptions) -> Result<Session> {
         Session::open_sides(options, Sides::One)
@@ -42,7 +41,6 @@ impl Session {
     /// Several sides, or another machine.
     ///
     /// # Errors
-    ///
     /// As `open`, or a side cannot be used.
     pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
         let opened = Instant::now();
@@ -91,7 +89,6 @@ impl Session {
     /// Of a native probe.
     ///
     /// # Errors
-    ///
     /// It does not start.
     pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
         Ok(self
@@ -155,7 +152,6 @@ impl Session {
     /// used.
     ///
     /// # Errors
-    ///
     /// The first check that fails, with the numbers or reasons.
     pub fn check(&self, job: &Job) -> Result<()> {
         let cases = job.planned.len() as u64;
@@ -180,7 +176,6 @@ impl Session {
     }
 
     /// # Errors
-    ///
     /// A fixture cannot be made.
     pub fn prepare(self, job: Job) -> Result<Ready> {
         self.make_fixtures(&job.fixtures)?;
@@ -205,8 +200,7 @@ impl Session {
         each.try_for_each(|(directory, fixture)| fixture.make(directory, &self.interrupt))
     }
 
-    /// Notes for each case whether its environment adds processes. In one that does not exist, the case fails
-    /// when it is started.
+    /// Its environment adds processes. In one that does not exist, the case fails when it is started.
     fn with_switches(&self, planned: Vec<Planned>) -> Vec<Planned> {
         planned
             .into_iter()

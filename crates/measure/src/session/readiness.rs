@@ -27,7 +27,7 @@ pub enum Readiness {
     NotPermitted,
 }
 
-/// As [`readiness`], without building a probe, which takes seconds.
+/// Without building a probe, which takes seconds.
 pub fn readiness_as_built(
     workers: &Workers,
     environment: &Environment,
@@ -39,8 +39,7 @@ pub fn readiness_as_built(
     readiness(workers, environment)
 }
 
-/// Whether the environment can be used, and a text: what to install, why it was refused, or the images for a machine that
-/// boots any kernel. Such a machine is not booted.
+/// With a text: what to install, why it was refused, or the images for a machine that boots any kernel. Such a machine is not booted.
 pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
     let case = Case::native(EMPTY_LOOP).in_environment(&environment.name);
     let built = if environment.is_guest {
@@ -69,7 +68,6 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
     }
 }
 
-/// The message for a place that already names the environment.
 fn without_name<'a>(message: &'a str, name: &str) -> &'a str {
     let prefix = format!("environment {name}: ");
     message.strip_prefix(&prefix).unwrap_or(message)

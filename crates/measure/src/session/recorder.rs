@@ -152,8 +152,7 @@ impl Observer for Recorder<'_> {
 /// A coarse clock with smaller steps is not moved by a tick, as in sandboxes with a kernel of their own.
 const FINE_CLOCK_NS: f64 = 100_000.0;
 
-/// Adds the facts that probes report about the machine: libc, the kernel's tick in Hz, and the clock's cost and step in nanoseconds
-/// (medians over all probes).
+/// Libc, the kernel's tick in Hz, and the clock's cost and step in nanoseconds (medians over all probes).
 pub fn add_facts<'a>(host: &mut Host, facts: impl Iterator<Item = &'a Facts> + Clone) {
     [host.clock_cost_ns, host.clock_step_ns] = ["clock_cost_ns", "clock_step_ns"]
         .map(|name| stats::median(facts.clone().filter_map(|f| f.number(name)).collect()));

@@ -21,7 +21,6 @@ pub struct Remote {
 pub struct Machine {
     pub host: Host,
     pub operations: Vec<Operation>,
-    /// `unknown` if it does not say.
     pub compiler: String,
 }
 
@@ -252,7 +251,7 @@ fn write_below(tree: &Path, path: &str, text: &str) -> Result<()> {
     Ok(fs::write(file, text)?)
 }
 
-/// Facts in the other machine's files, completed by those that its system calls returned; none are this machine's.
+/// From the other machine's files, completed by what its system calls returned; nothing is this machine's.
 fn host_of(answered: &Facts, hello: &Facts, files: Host) -> Host {
     fn text(facts: &Facts, name: &str) -> Option<String> {
         facts.get(name).map(str::to_string)

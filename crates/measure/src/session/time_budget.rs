@@ -31,15 +31,15 @@ const LEAST: Effort = Effort {
     counting: Duration::from_millis(30),
     singles: Duration::from_millis(5),
 };
-/// Passes take the time that is left when they begin, divided by this.
+/// Of the time that is left when passes begin.
 const PASSES: u32 = 2;
-/// A pass takes this many times its longest request.
+/// Of its longest request.
 const REQUESTS: u32 = 8;
-/// The least number of time blocks, of one round each.
+/// Of one round each.
 const BLOCKS: u32 = 48;
-/// A promise may be exceeded by so much without a word.
+/// Without a word.
 const LATE: f64 = 1.15;
-/// The time of an operation of the probe in all passes and rounds.
+/// An operation of the probe, in all passes and rounds.
 const CASE: Duration = Duration::from_millis(45);
 /// In addition, for its kernel entries, for a program that is not the probe, and for each MiB that displaces caches.
 const PROOF: Duration = Duration::from_millis(35);

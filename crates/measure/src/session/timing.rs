@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use store::StoreError;
 use sys::clock::since_1970;
 
-/// The time for each case, and bounds of the sum over all cases.
+/// For each case, with bounds of the sum over all cases.
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
 const MOST_BUDGET: Duration = Duration::from_secs(100);
 /// Added for cold cases: displacing takes nearly all of the time.
 const MORE_IF_COLD: Duration = Duration::from_millis(650);
-/// The time to prove a case whose entries are rare, as a share of its time in the rounds.
+/// For a case whose entries are rare, as a share of its time in the rounds.
 const PROOF_OF_TIMED: f64 = 0.6;
 /// Seconds of a run for each second of samples in long slots: the rest goes to launches, cold batches and requests.
 const BESIDE_SAMPLES: f64 = 1.25;
@@ -42,13 +42,9 @@ impl Session {
             .filter(|passed| passed.is_timed())
             .map(|passed| passed.planned.clone())
             .collect();
-        let config = self.config(&job.planned, findings);
-        let run = self.empty_run(&config, job, findings);
+        let mut config = self.config(&job.planned, findings);
         let mut recorder = Recorder {
-            run: Run {
-                environments: environment_facts(&self.workers, job, &self.facts),
-                ..run
-            },
+            run: self.empty_run(&config, job, findings),
             passed: &mut findings.cases,
             clocks: std::mem::take(&mut self.clocks),
             out,
@@ -65,15 +61,9 @@ impl Session {
         watch.stage(Stage::Measuring);
         let clock = Wall(Instant::now());
         // No interval is as narrow as 0, so all of the budget is spent.
-        let target = if self.options.per_case.is_some() {
-            0.0
-        } else {
-            config.precision_percent
-        };
-        let config = Config {
-            precision_percent: target,
-            ..config
-        };
+        if self.options.per_case.is_some() {
+            config.precision_percent = 0.0;
+        }
         let mut places = GuestLauncher::new(&mut self.workers, &job.planned);
         let measured = if timed.is_empty() {
             Vec::new()
@@ -96,12 +86,7 @@ impl Session {
         }
 
         let cases = saturated(planned.len());
-        let cold = saturated(
-            planned
-                .iter()
-                .filter(|p| p.case.cold().is_some_and(|bytes| bytes > 0))
-                .count(),
-        );
+        let cold = saturated(planned.iter().filter(|p| p.case.is_displaced()).count());
         let whole = BUDGET_PER_CASE
             .saturating_mul(cases)
             .saturating_add(MORE_IF_COLD.saturating_mul(cold));
@@ -113,12 +98,7 @@ impl Session {
         let rare = findings
             .cases
             .iter()
-            .filter(|passed| {
-                passed
-                    .passes
-                    .as_ref()
-                    .is_ok_and(|passes| passes.proof.is_rare())
-            })
+            .filter(|passed| matches!(&passed.passes, Ok(passes) if passes.proof.is_rare()))
             .count();
         let proofs = 1.0 + PROOF_OF_TIMED * rare as f64 / f64::from(cases.max(1));
         // The proofs come after the rounds and must fit in too.
@@ -179,6 +159,7 @@ impl Session {
                 .collect(),
             study: job.study.clone(),
             labels: job.labels.clone(),
+            environments: environment_facts(&self.workers, job, &self.facts),
             ..Run::default()
         }
     }

@@ -98,7 +98,7 @@ pub struct Gap {
 }
 
 impl Usage {
-    /// Whether it is known that the workload had one thread.
+    /// False if not known.
     pub fn has_one_thread(&self) -> bool {
         (self.processes, self.threads) == (Some(1), Some(0))
     }

@@ -29,7 +29,7 @@ fn moved(session: f64, run: f64) -> Truth {
         ..QUIET
     }
 }
-/// Three launches each; the machine is known by `earlier`.
+/// Three launches each.
 fn session(
     random: &mut ChaCha8Rng,
     cost: f64,

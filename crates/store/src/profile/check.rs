@@ -4,7 +4,7 @@ use crate::rules::{Checked, MAX_NAME, all_positive, counts, fits, histogram, nam
 use model::{CallCount, Outside, ProcessGroup, Profile, Section};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks all of a profile but the uniqueness of its processes and calls, which only files can violate.
+/// Only files can violate the uniqueness of its processes and calls, which is not checked here.
 pub fn profile(file: &Profile) -> Checked {
     names("tool.name", file.tool.iter().map(|tool| &tool.name))?;
     names(
@@ -49,6 +49,7 @@ fn sections(all: &[Section]) -> Checked {
     calls(all.iter().flat_map(|section| &section.calls)).map_err(|error| error.within("sections: "))
 }
 
+/// Contradictions that no tracer writes, and that an edited file may contain.
 pub fn edited(file: &Profile) -> Checked {
     for group in &file.groups {
         let mut seen = BTreeSet::new();
@@ -243,7 +244,6 @@ fn call(call: &CallCount) -> Checked {
     names("errors", call.errors.keys())
 }
 
-/// 0 if unknown.
 type Column = fn(&CallCount) -> u64;
 
 fn sums<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {

@@ -12,7 +12,6 @@ use model::{
 /// A long run has some thousands.
 const MAX_SAMPLES: usize = 10_000_000;
 
-/// The largest number of one call per iteration.
 const MOST_ENTRIES: f64 = 1e9;
 
 /// Names the record and field of the first wrong value.

@@ -28,7 +28,6 @@ pub fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Quotes included.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {
@@ -122,7 +121,7 @@ pub fn makes_thread(arguments: &str) -> Option<bool> {
     Some(number(flags).map_or(flags.contains("CLONE_THREAD"), |bits| bits & 0x1_0000 != 0))
 }
 
-/// Whether the path is hidden, by -e raw or because it cannot be read.
+/// By -e raw or because it cannot be read.
 pub fn is_hidden_path(name: &str, arguments: &[&str]) -> bool {
     let Some(Drives::Path { argument }) = drives(name) else {
         return false;

@@ -23,7 +23,6 @@ pub enum Stamp {
 pub enum Line<'a> {
     /// A signal, a stack frame, bytes that were read, a message.
     Remark,
-    /// strace begins to follow it.
     Attached(u64),
     Exited,
     /// The thread goes on as what this other thread has executed.
@@ -35,9 +34,7 @@ pub enum Line<'a> {
     Begun(&'a str, bool),
     /// Neither a result nor a mark: something else was printed inside of it.
     Open(&'a str),
-    /// A name, and the rest of its text.
     Resumed(&'a str, &'a str),
-    /// strace does not print such a line.
     Foreign,
 }
 
@@ -51,12 +48,11 @@ pub struct Call<'a> {
     pub is_unavailable: bool,
     pub error: Option<String>,
     pub elapsed_ns: Option<u64>,
-    /// Decimals of the time.
     pub decimals: usize,
 }
 
 impl Call<'_> {
-    /// Whether the log has neither a result nor an error of the call.
+    /// The log has neither a result nor an error of the call.
     pub fn is_unfinished(&self) -> bool {
         self.returned.is_none() && self.error.is_none()
     }

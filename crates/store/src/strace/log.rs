@@ -23,7 +23,7 @@ pub struct Log {
     pending: Pending,
     open: Option<Open>,
     timeline: Timeline,
-    /// As strace prints them: `32 bit`.
+    /// `32 bit`
     modes: BTreeSet<String>,
     /// The line number of the first.
     foreign: usize,
@@ -194,7 +194,6 @@ impl Log {
         (thread, format!("{begun}{end}"))
     }
 
-    /// Joins a call that stands on several lines.
     fn joined(&mut self, thread: u64, text: &str, number: usize) {
         match entered(text, true) {
             Line::Foreign => self.not_ours(number, text),
@@ -285,7 +284,6 @@ impl Log {
         self.follow(caller, call, &arguments);
     }
 
-    /// Which threads and programs a call starts or ends.
     fn follow(&mut self, caller: Caller, call: &Call, arguments: &[&str]) {
         let (thread, _) = caller;
         let succeeded = call.succeeded();
@@ -345,7 +343,7 @@ impl Log {
         Some((profile, note))
     }
 
-    /// The note on lines that strace did not print; `None` without any.
+    /// Lines that strace did not print; `None` without any.
     pub fn foreign_lines(&self) -> Option<String> {
         let (number, text) = self.first_foreign.as_ref()?;
         let count = self.foreign;

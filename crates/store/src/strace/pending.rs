@@ -7,7 +7,7 @@ const MOST_TEXT: usize = 1 << 16;
 #[derive(Default)]
 pub struct Pending {
     texts: BTreeMap<u64, String>,
-    /// The threads by the name of their call.
+    /// By the name of their call.
     named: BTreeMap<String, BTreeSet<u64>>,
 }
 

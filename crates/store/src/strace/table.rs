@@ -11,7 +11,6 @@ const NOTE: &str = "Times are system time or, with -w of strace, elapsed time: t
 const COUNTS_NOTE: &str =
     "Unknown: classes, errors by name, time on the CPU, blocked time, accounting.";
 
-/// Who prints a table, and how.
 struct Kind {
     name: &'static str,
     note: &'static str,
@@ -21,7 +20,7 @@ struct Kind {
     named: [&'static str; 3],
     /// Units in titles, and what one is in seconds; without one, the last.
     units: &'static [(&'static str, f64)],
-    /// Messages for missing columns: calls, times.
+    /// Calls, times.
     lacks: [&'static str; 2],
 }
 
@@ -79,18 +78,16 @@ pub struct Tables {
     tally: Tally,
     kind: Option<&'static Kind>,
     columns: Vec<String>,
-    /// The unit of times in this table, in seconds.
     unit_s: f64,
     /// For calls that were made in another mode.
     gate: &'static str,
     /// As perf names them before the table of each.
     processes: Vec<String>,
-    /// The message for a missing column.
     lacking: Option<&'static str>,
 }
 
 impl Tables {
-    /// Whether the line is part of a table, which is then read. Other lines are left to the log.
+    /// A line of a table is read. Others are left to the log.
     pub fn line(&mut self, line: &str) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(mode) = line.trim().strip_prefix("System call usage summary for ") {
@@ -194,13 +191,13 @@ impl Tables {
         })
     }
 
-    /// Whether the table counts calls that the log does not show, so that its counts are the better ones.
+    /// The table's counts are then the better ones.
     pub fn has_more_than(&self, log: &Log) -> bool {
         self.tally.calls() > log.tally.returned() + log.unavailable
             || log.tally.calls() == 0 && self.kind.is_some()
     }
 
-    /// The profile, which program printed it, and what to know of it.
+    /// Which program printed it, and what to know of it.
     pub fn finish(self, log: &Log) -> Result<(Profile, &'static str, &'static str), &'static str> {
         let kind = self.kind.unwrap_or(&KINDS[0]);
         let lacks = |which: usize| self.lacking == Some(kind.lacks[which]);

@@ -47,7 +47,6 @@ impl Tally {
             .sum()
     }
 
-    /// Calls that returned an error, over all calls.
     pub fn failures(&self) -> u64 {
         self.counts
             .values()

@@ -8,9 +8,8 @@ pub const FIRST: u64 = 0;
 #[derive(Default)]
 pub struct Threads {
     live: BTreeSet<u64>,
-    /// The real number of the thread called FIRST, once known.
+    /// Once known.
     first: Option<u64>,
-    /// Programs that each process started with execve.
     programs: BTreeMap<u64, Vec<String>>,
     parents: BTreeMap<u64, Caller>,
     threads: BTreeSet<u64>,
@@ -30,12 +29,12 @@ impl Threads {
         only.or(self.first).unwrap_or(FIRST)
     }
 
-    /// Whether a thread that now has a number may be the one that had none before.
+    /// A thread that now has a number may be the one that had none before.
     pub fn may_be_first(&self, thread: u64) -> bool {
         self.first.is_none() && self.programs.contains_key(&FIRST) && !self.live.contains(&thread)
     }
 
-    /// Gives the first thread its real number, also in the records of its programs and children.
+    /// Also in the records of its programs and children.
     pub fn name_first(&mut self, thread: u64) {
         self.first = Some(thread);
         let programs = self.programs.remove(&FIRST);
@@ -55,13 +54,13 @@ impl Threads {
         self.live.remove(&thread);
     }
 
-    /// Ends a thread. Counts ends of the unnamed thread, which show that there were several.
+    /// Counts ends of the unnamed thread, which show that there were several.
     pub fn ends_for_sure(&mut self, thread: u64) {
         self.unnamed_ends += usize::from(thread == FIRST);
         self.ends(thread);
     }
 
-    /// The thread and the number of programs that it has executed, which identify a program over time.
+    /// With the number of programs that it has executed: this identifies a program over time.
     pub fn caller(&mut self, thread: u64) -> Caller {
         (thread, self.programs.entry(thread).or_default().len())
     }
@@ -82,7 +81,7 @@ impl Threads {
         self.programs.entry(thread).or_default().extend(program);
     }
 
-    /// The numbers of processes and threads that made calls; `None` if the log does not show them.
+    /// Those that made calls; `None` if the log does not show them.
     pub fn counts(&self) -> Option<(u64, u64)> {
         let all = self.programs.len() as u64;
         let threads = self
@@ -110,7 +109,7 @@ impl Threads {
         }
     }
 
-    /// The name of the program that the caller's thread ran at that time; before its first execve, that of its parent.
+    /// That the caller's thread ran at that time; before its first execve, that of its parent.
     pub fn name(&self, caller: Caller) -> String {
         let (mut thread, mut program) = caller;
 

@@ -28,7 +28,7 @@ impl Timeline {
         self.last.extend(last.map(|last| (to, last)));
     }
 
-    /// Compares the pause before this call with the longest one so far.
+    /// The pause before this call may be the longest so far.
     pub fn begins(&mut self, thread: u64, call: &str, line: usize) {
         let Some((now, (then, after))) = self.clock.now.zip(self.last.remove(&thread)) else {
             return;
@@ -72,7 +72,7 @@ impl Timeline {
         self.clock.wall_ns()
     }
 
-    /// The longest time in which a thread made no call; `None` without times.
+    /// In which a thread made no call; `None` without times.
     pub fn longest_gap(&self) -> Option<Gap> {
         self.longest_gap.clone()
     }

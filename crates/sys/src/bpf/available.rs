@@ -16,7 +16,6 @@ const OLDEST: (u32, u32) = if cfg!(target_arch = "aarch64") {
 };
 
 /// # Errors
-///
 /// The reason in one line, for people: the architecture, the kernel's release or configuration, a capability, or bpf(2) itself.
 pub fn available() -> Result<(), String> {
     if !cfg!(all(

@@ -36,7 +36,6 @@ pub enum TypeKind {
     Struct = STRUCT as isize,
     Typedef = TYPEDEF as isize,
     Function = FUNC as isize,
-    /// A section of variables.
     Section = DATASEC as isize,
 }
 

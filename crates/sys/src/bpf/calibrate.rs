@@ -27,7 +27,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// Held by the one thread that calibrates: a child that another thread forks meanwhile would have copies of our attachments, which
 /// then outlive their closing.
 static CALIBRATING: Mutex<()> = Mutex::new(());
-/// The number of pairs, each untraced and traced. The interval of so many leaves out six at each end.
+/// Each untraced and traced. The interval of so many leaves out six at each end.
 const PAIRS: usize = 24;
 /// Pairs that a busy machine does not get done in this time are left out.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -44,7 +44,6 @@ const CACHE_LINE: usize = 64;
 /// Measures and answers once per byte that it reads, until the pipe is closed.
 struct Caller {
     child: Pid,
-    /// `None` if it may not be pinned.
     cpu: Option<u32>,
     to: OwnedFd,
     from: OwnedFd,
@@ -70,7 +69,7 @@ pub const MANY: u32 = 8192;
 
 pub type Each<T> = [T; KINDS];
 
-/// The time that tracing adds; `None` if too few pairs were done in time.
+/// `None` if too few pairs were done in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     pub added: Option<Each<Overhead>>,
@@ -90,7 +89,6 @@ struct Pair {
 /// Takes up to 2 s. Leaves the programs attached, with all counts at zero.
 ///
 /// # Errors
-///
 /// The child cannot be started, or the kernel refuses to attach a program or to mark the child.
 pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let _alone = CALIBRATING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -291,7 +289,7 @@ impl Drop for Caller {
     }
 }
 
-/// The call without work. No other part of the child makes it.
+/// No other part of the child makes it.
 const BARE: i64 = libc::SYS_getppid;
 
 fn serve(go: &OwnedFd, answer: &OwnedFd) {

@@ -1,15 +1,14 @@
 //! The purposes that the programs are loaded for.
 
-use super::layout::{Rows, WaitsOf};
+use super::layout::Settings;
 use std::time::Duration;
 
 pub struct Config {
     pub record: Record,
     pub scope: Scope,
     pub group_by: GroupBy,
-    pub calls: Box<Rows>,
-    pub waits_of: Box<WaitsOf>,
-    pub numbers: Numbers,
+    /// Settings that follow from the calls alone; the others are 0.
+    pub calls: Box<Settings>,
     pub details: Wanted,
     /// The time that the interrupt of a sample takes, if CPUs are to be sampled; zero if it has to be measured first.
     pub interruption: Option<Duration>,
@@ -17,9 +16,7 @@ pub struct Config {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Record {
-    /// Calls and errors by class, no times.
     Counts,
-    /// Calls and errors by class, with time on and off the CPU.
     Times,
     /// Shares of CPU time by call, from samples of the CPUs, and time off the CPU; no counts, and nothing runs at calls.
     Samples,
@@ -30,7 +27,6 @@ pub struct Wanted {
     pub paths: bool,
     pub descriptors: bool,
     pub stacks: bool,
-    /// Stacks of some calls.
     pub callers: bool,
     /// Only with times.
     pub slowest: bool,
@@ -43,7 +39,6 @@ pub struct Wanted {
 pub enum Scope {
     Command,
     Processes,
-    /// The group with that ID and those below it.
     Cgroup(u64),
     /// All processes except those that are marked as excluded.
     System,
@@ -56,19 +51,5 @@ pub enum GroupBy {
     Process = 1,
     Cgroup = 2,
     Tree = 3,
-    /// The names are those of threads.
     Thread = 4,
-}
-
-/// Numbers of calls that are special, each for the machine's own calls and for 32-bit ones.
-#[derive(Clone, Copy, Default)]
-pub struct Numbers {
-    pub exec: [[u16; 2]; 2],
-    pub exit: [[u16; 2]; 2],
-    pub sigreturn: [u16; 2],
-    pub close: [u16; 2],
-    /// mmap, and mmap2 of 32-bit calls.
-    pub mmap: [u16; 2],
-    pub futex: [u16; 2],
-    pub epoll_ctl: [u16; 2],
 }

@@ -4,19 +4,17 @@
 use crate::usage::Used;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-/// System call numbers per gate.
+/// Per gate.
 pub const NUMBERS: usize = 512;
-/// Stands for numbers that do not fit.
 pub const NUMBER_UNKNOWN: u16 = 0xffff;
 /// Stands for -1.
 pub const NUMBER_NONE: u16 = 0xfff9;
-/// In place of a number, in the durations of requests.
+/// Of requests, in durations.
 pub const NUMBER_REQUEST: u16 = 0xfff8;
-/// In place of a number, in the durations of requests of io_uring: that of the first opcode, and one behind the last.
+/// Of requests of io_uring, in durations: the first opcode, and one behind the last.
 pub const NUMBER_RING: u16 = 0xfe00;
 pub const NUMBER_RING_END: u16 = 0xff00;
 
-/// In place of a number, if a sampled task is not in a call.
 pub mod outside {
     pub const USER: u16 = 0xfffe;
     pub const ENTERED: u16 = 0xfffd;
@@ -55,7 +53,6 @@ pub mod gate {
 /// Kinds of descriptors: the file type bits of a mode (`S_IFMT` >> 12), and three of our own.
 pub mod kind {
     pub const FIFO: u8 = 1;
-    /// A character device other than a terminal.
     pub const CHARACTER: u8 = 2;
     /// Ours.
     pub const TERMINAL: u8 = 3;
@@ -68,9 +65,7 @@ pub mod kind {
     pub const REGULAR: u8 = 8;
     pub const LINK: u8 = 10;
     pub const SOCKET: u8 = 12;
-    /// The name of a socket's peer; ours.
     pub const PEER: u8 = 13;
-    /// A word that threads wait for; ours.
     pub const FUTEX: u8 = 15;
 }
 
@@ -101,7 +96,6 @@ pub mod waker {
     pub const TRACED: u32 = 3;
 }
 
-/// Bits in the value of a wait's key.
 pub mod wait {
     pub const ASKED: u8 = 1;
     pub const LOCK: u8 = 2;
@@ -115,10 +109,8 @@ pub const ACCEPTED: u16 = 2;
 pub const PART_BYTES: usize = 64;
 pub const PARTS: usize = 512 / PART_BYTES;
 
-/// The slowest calls that are kept for each CPU.
 pub const SLOWEST: usize = 64;
 
-/// The largest numbers of sections and processes that are kept apart.
 pub const SECTIONS: u32 = 4096;
 pub const PROCESSES: u32 = 7168;
 
@@ -205,7 +197,6 @@ shared! {
         frames: [u64; FRAMES],
     }
 
-    /// A count of durations that found no place in a window.
     #[derive(Debug, PartialEq, Eq)]
     DurationKey "duration_key" {
         number: u16,
@@ -220,16 +211,13 @@ shared! {
         id: u64,
     }
 
-    /// By the number of its group.
     #[derive(Debug, PartialEq, Eq)]
     Section "section" {
-        /// The hash of its name.
         name: u64,
         begun: u64,
         ended: u64,
         iterations: u64,
         processes: u64,
-        /// The group in which it was begun.
         group: u32,
         from: u32,
         depth: u32,
@@ -242,7 +230,6 @@ shared! {
         key: Key,
     }
 
-    /// Key of blocked time by what calls waited for.
     #[derive(Debug, Default, PartialEq, Eq)]
     WaitKey "wait_key" {
         key: Key,
@@ -254,7 +241,6 @@ shared! {
         process: u32,
     }
 
-    /// A descriptor in an epoll set.
     #[derive(Debug, Default, PartialEq, Eq)]
     PolledKey "polled_key" {
         data: u64,
@@ -297,7 +283,6 @@ shared! {
     LockKey "lock_key" {
         /// The operation has the tracepoint's flags, and the kind is that of the lock: `lock`.
         key: Key,
-        /// The hash of the functions.
         stack: u64,
     }
 
@@ -417,7 +402,6 @@ shared! {
         stray_ends: u64,
     }
 
-    /// Key of samples taken beside the counting of calls.
     #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     Place "place" {
         address: u64,
@@ -434,10 +418,12 @@ shared! {
         group_by: u8,
         concurrency: u8,
         has_registers: u8,
+        /// Numbers of special calls, each for the machine's own calls and for 32-bit ones.
         exec: [[u16; 2]; 2],
         exit: [[u16; 2]; 2],
         sigreturn: [u16; 2],
         close: [u16; 2],
+        /// mmap, and mmap2 of 32-bit calls.
         mmap: [u16; 2],
         futex: [u16; 2],
         epoll_ctl: [u16; 2],
@@ -450,8 +436,10 @@ shared! {
         stacks: u8,
         slowest: u8,
         cgroup: u64,
-        calls: Rows,
-        waits_of: WaitsOf,
+        /// A row per call: the native ones first, then those of 32-bit programs.
+        calls: [Row; 2 * NUMBERS],
+        /// The same of the waits that a call can end and, in the upper half, that it ends in.
+        waits_of: [u8; 2 * NUMBERS],
     }
 }
 
@@ -461,10 +449,11 @@ impl Default for Globals {
     }
 }
 
-/// A row per call: the native ones first, then those of 32-bit programs.
-pub type Rows = [Row; 2 * NUMBERS];
-/// The same of the waits that a call can end and, in the upper half, that it ends in.
-pub type WaitsOf = [u8; 2 * NUMBERS];
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings::new_zeroed()
+    }
+}
 
 /// In nanoseconds.
 pub fn bucket_ns(bucket: usize) -> u64 {

@@ -29,9 +29,7 @@ use zerocopy::FromBytes;
 pub struct Programs {
     links: Vec<OwnedFd>,
     sampler: Option<Sampler>,
-    /// Each with the event that perf attaches it to, if it does.
     programs: Vec<(OwnedFd, Option<&'static str>)>,
-    /// Calls that were missed while the overhead was measured.
     missed_before: u64,
     begin: OwnedFd,
     list: OwnedFd,
@@ -42,7 +40,6 @@ impl Programs {
     /// None is attached yet.
     ///
     /// # Errors
-    ///
     /// The kernel has no BTF, is too old, or refuses a map or a program; a refusal by the verifier comes with the end of its log.
     pub fn load(config: &Config) -> Result<Programs> {
         let release = nix::sys::utsname::uname()
@@ -53,7 +50,6 @@ impl Programs {
         Programs::load_with(config, version(&release), true)
     }
 
-    /// `casts`: whether to use them if the kernel has them.
     fn load_with(config: &Config, release: (u32, u32), casts: bool) -> Result<Programs> {
         let object =
             Object::parse(object::BYTES).context("the BPF programs in this binary are damaged")?;
@@ -127,7 +123,7 @@ impl Programs {
         self.sampler.as_mut().map_or(Ok(()), Sampler::start)
     }
 
-    /// Samples a second on each CPU, and the time that the interrupt of one takes; `None` if nothing is sampled.
+    /// Samples a second on each CPU, and the time of an interrupt; `None` if nothing is sampled.
     pub fn sampling(&self) -> Option<(u64, Duration)> {
         self.sampler
             .as_ref()
@@ -145,7 +141,7 @@ impl Programs {
         self.links.clear();
     }
 
-    /// Ends counting at one moment for all programs, so that what is read later does not depend on which is detached first.
+    /// At one moment for all programs, so that what is read later does not depend on which is detached first.
     pub fn end(&self) -> Result<()> {
         self.maps.ended.set(&ONLY, &now_ns()?)?;
         // Programs that were already running when the map was written are done after that.
@@ -153,7 +149,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Begins to count; before, only marked tasks are traced. Calls missed during the calibration are subtracted later.
+    /// Before, only marked tasks are traced. Calls missed during the calibration are subtracted later.
     pub fn begin(&mut self) -> Result<()> {
         self.missed_before = self.missed()?;
         self.maps.globals.set(
@@ -172,8 +168,7 @@ impl Programs {
         self.maps.marks.insert(&pidfd.as_raw_fd(), &mark)
     }
 
-    /// Makes the programs take note of the tasks that are running: without that, a marked process would count from its next
-    /// switch on only.
+    /// Otherwise a marked process would count from its next switch on only.
     pub fn begin_present(&self) -> Result<()> {
         self.call(&self.begin).map(drop)
     }
@@ -359,7 +354,7 @@ fn link(loaded: &mut Vec<OwnedFd>) -> Result<OwnedFd> {
     sys::link_iterator(last_of(loaded)?.as_fd()).context("the kernel refuses to link a BPF program")
 }
 
-/// Nanoseconds by the clock that the programs read (bpf_ktime_get_ns(), CLOCK_MONOTONIC).
+/// By the clock that the programs read (bpf_ktime_get_ns(), CLOCK_MONOTONIC).
 pub fn now_ns() -> Result<u64> {
     clock::now_ns(ClockId::CLOCK_MONOTONIC).context("clock_gettime")
 }

@@ -8,7 +8,6 @@ use anyhow::{Context, Result, ensure};
 use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use std::marker::PhantomData;
-use std::mem::size_of;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{Ordering, fence};
@@ -99,7 +98,6 @@ struct Batch {
 
 impl<K: Plain, V: Plain> Map<K, V> {
     /// # Errors
-    ///
     /// A kind with several values to an element, or the kernel's refusal.
     pub fn create(spec: &MapSpec) -> Result<Map<K, V>> {
         // The values of an array are 8 bytes apart, or a multiple.
@@ -213,8 +211,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Ok(values)
     }
 
-    /// Sets the value of a key that has none, atomically; false, with nothing written, if it has one or the process that it refers
-    /// to has ended.
+    /// Atomically; false, with nothing written, if the key has a value or the process that it refers to has ended.
     pub fn insert(&self, key: &K, value: &V) -> Result<bool> {
         match self.update(key, value, NOEXIST) {
             Err(Errno::EEXIST | Errno::ENOENT) => Ok(false),
@@ -307,7 +304,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 }
 
-/// Puts a program into a map of programs, as the only one that others may continue with.
+/// The only program that others may continue with.
 pub(super) fn continue_with(map: &OwnedFd, program: &OwnedFd) -> Result<(), Errno> {
     let (key, value) = (0u32, program.as_raw_fd());
     let mut request = Element {

@@ -28,13 +28,13 @@ pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, TypeKind};
 pub use calibrate::{Calibration, Each, Kind, MANY, calibrate};
-pub use config::{Config, GroupBy, Numbers, Record, Scope, Wanted};
+pub use config::{Config, GroupBy, Record, Scope, Wanted};
 pub use events::{
     Event, Executed, Forked, Mapped, MappedFile, PYTHON_FIELDS, Python, Sample, Script,
 };
 pub use layout::{
     Counted, Globals, Key, Live, LockKey, LockWait, Name, ObjectKey, Place, PolledKey, RingKey,
-    RingSum, Row, Rows, Section, Served, ServedKey, Slow, StackKey, WaitKey, WaitsOf,
+    RingSum, Row, Section, Served, ServedKey, Settings, Slow, StackKey, WaitKey,
 };
 pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;

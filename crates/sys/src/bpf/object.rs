@@ -31,12 +31,10 @@ pub struct Object {
 pub struct Program {
     pub name: String,
     pub attachment: Attachment,
-    /// The tracepoint or iterator that it attaches to, such as `sys_enter`.
+    /// Such as `sys_enter`.
     pub target: String,
     pub code: Vec<u64>,
-    /// With the map's name.
     pub addresses: Vec<(usize, String)>,
-    /// With the function's name.
     pub calls: Vec<(usize, String)>,
     pub accesses: Vec<Access>,
 }
@@ -44,7 +42,6 @@ pub struct Program {
 #[derive(Clone)]
 pub struct Access {
     pub instruction: usize,
-    /// One of `bpf_core_relo_kind` (linux/bpf.h).
     pub kind: u32,
     /// The struct's name, up to `___`: a suffix distinguishes versions of a struct, as in libbpf.
     pub structure: String,

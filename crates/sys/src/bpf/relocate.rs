@@ -18,7 +18,6 @@ const MAP_VALUE: u64 = 2;
 const KERNEL_FUNCTION: u64 = 2;
 
 const LOAD_WORDS: u8 = 0x18;
-/// The class of loads from memory.
 const LOAD: u64 = 1;
 /// The bytes that a load's two bits of size stand for.
 const SIZES: [u32; 4] = [4, 2, 1, 8];
@@ -44,7 +43,7 @@ pub fn wanted<'a>(
     wanted
 }
 
-/// A map, or with `value` the address of its only value.
+/// With `value`, the address of the map's only value.
 #[derive(Clone, Copy)]
 pub struct MapReference {
     pub descriptor: i32,
@@ -54,7 +53,6 @@ pub struct MapReference {
 /// Fitted to the kernel and the maps.
 ///
 /// # Errors
-///
 /// A relocation that this loader does not know, or a map that `place` does not have.
 pub fn relocate(
     program: &Program,

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const RING: u32 = 27;
-/// Bytes before each record: its length with two flags, and an offset for the kernel.
+/// Of each record: its length with two flags, and an offset for the kernel.
 const HEADER: usize = 8;
 const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;

@@ -8,7 +8,6 @@ use super::layout::{
 use crate::usage::Used;
 use std::collections::BTreeMap;
 
-/// The depth up to which the programs nest sections.
 const MOST_NESTED: usize = 64;
 
 #[derive(Clone, Default)]
@@ -21,17 +20,14 @@ pub struct Raw {
     pub usage: Vec<(u32, Used)>,
     /// By number of group: processes that have had its name, except those that have it now.
     pub started: BTreeMap<u32, u64>,
-    /// By number of group.
     pub sections: BTreeMap<u32, Section>,
     pub live: Vec<Live>,
-    /// Some of those that have ended.
     pub ended: Vec<Live>,
     pub objects: Vec<(ObjectKey, Counted)>,
     pub waits: Vec<(WaitKey, Counted)>,
     pub served: Vec<(ServedKey, Served)>,
     pub rings: Vec<(RingKey, RingSum)>,
     pub locks: Vec<(LockKey, LockWait)>,
-    /// Names of objects, by their hash.
     pub names: BTreeMap<u64, Name>,
     pub stack_counts: Vec<(StackKey, Counted)>,
     pub slowest: Vec<Slow>,
@@ -41,7 +37,7 @@ pub struct Raw {
     /// Calls moved between the maps while they were read: some may be here twice or not at all.
     pub torn: bool,
     pub globals: Globals,
-    /// Now, by the clock of the BPF programs.
+    /// By the clock of the BPF programs.
     pub now_ns: u64,
 }
 

@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 
 /// PERF_COUNT_SW_CPU_CLOCK: every CPU has it, also without hardware counters.
 const CPU_CLOCK: u64 = 0;
-/// `exclude_idle` and `freq`.
 const EXCLUDE_IDLE: u64 = 1 << 7;
 const BY_FREQUENCY: u64 = 1 << 10;
 const MOST_OF_ALL: &str = "proc/sys/kernel/perf_event_max_sample_rate";

@@ -1,12 +1,12 @@
 //! Chooses the programs that a trace needs, and their settings, by what is to be recorded and what the kernel offers.
 
 use super::btf::{Btf, TypeKind};
-use super::config::{Config, Numbers, Record, Scope, Wanted};
+use super::config::{Config, Record, Scope, Wanted};
 use super::layout::Settings;
 
-/// The number of tasks that are tracked at once, as a base-2 logarithm.
+/// Tracked at once, as a base-2 logarithm.
 const TASK_BITS: u32 = 15;
-/// The same if tasks are not those of one tree.
+/// If tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
 /// The programs that track tasks. They are attached in this order, before those at calls.
 const TASKS: [&str; 5] = [
@@ -20,7 +20,7 @@ const EXEC: &str = "syscost_exec";
 const END: &str = "syscost_end";
 /// Needed only to know what calls waited for.
 const WAKING: &str = "syscost_waking";
-/// The same for locks of the kernel, since Linux 5.19.
+/// Since Linux 5.19.
 const WANT_LOCK: &str = "syscost_want_lock";
 const HAVE_LOCK: &str = "syscost_have_lock";
 /// Waits for other CPUs to flush their TLBs; only on x86.
@@ -38,12 +38,11 @@ const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
 /// Needed only for times, and if the registers of a task that ends cannot be read.
 const ENTER: &str = "syscost_enter";
-/// The first release in which programs can read them.
+/// In which programs can read the registers of tasks.
 pub(super) const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
-/// The first release whose tracepoints leave preemption enabled.
+/// Whose tracepoints leave preemption enabled.
 pub(super) const PREEMPTIBLE: (u32, u32) = (7, 2);
 
-/// The names of the programs that a trace needs.
 pub(super) struct Selection {
     pub attached: Vec<&'static str>,
     pub sampler: Option<&'static str>,
@@ -100,15 +99,6 @@ fn attached(settings: &Settings, kernel: &Btf) -> Vec<&'static str> {
 pub(super) fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
     let registers = release >= REGISTERS_OF_TASKS;
     let switch = kernel.arguments("btf_trace_sched_switch");
-    let Numbers {
-        exec,
-        exit,
-        sigreturn,
-        close,
-        mmap,
-        futex,
-        epoll_ctl,
-    } = config.numbers;
     Settings {
         times: (config.record == Record::Times).into(),
         enters: (config.record == Record::Times || !registers).into(),
@@ -128,13 +118,6 @@ pub(super) fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Se
         concurrency: (config.scope != Scope::System).into(),
         has_registers: registers.into(),
         preemptible: (release >= PREEMPTIBLE).into(),
-        exec,
-        exit,
-        sigreturn,
-        close,
-        mmap,
-        futex,
-        epoll_ctl,
         sampled: (config.record == Record::Samples).into(),
         task_mask: match config.scope {
             Scope::Command | Scope::Processes => (1 << TASK_BITS) - 1,
@@ -154,8 +137,7 @@ pub(super) fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Se
         } else {
             0
         },
-        calls: *config.calls,
-        waits_of: *config.waits_of,
+        ..*config.calls
     }
 }
 

@@ -4,7 +4,6 @@
 
 use nix::errno::Errno;
 use std::ffi::CStr;
-use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 const PROG_LOAD: i32 = 5;

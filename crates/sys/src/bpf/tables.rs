@@ -19,13 +19,12 @@ use anyhow::{Context, Result, ensure};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 const PAGE: usize = 4096;
-/// The key of an array with one value.
 pub const ONLY: u32 = 0;
 /// The number of places from which calls are made; and the same if only the stacks of waits are wanted.
 const SITES: u32 = 65_536;
 const WAITING_SITES: u32 = 8192;
 const WAITING_RING_BYTES: usize = 8 << 20;
-/// The number of classes of calls, if these are counted by process.
+/// If calls are counted by process.
 const CALLS_BY_PROCESS: u32 = 1 << 18;
 
 pub struct Tables {
@@ -46,16 +45,13 @@ pub struct Tables {
     pub objects: Map<ObjectKey, Counted>,
     pub waits: Map<WaitKey, Counted>,
     pub polled: Map<PolledKey, u64>,
-    /// By number.
     pub ended_tasks: Map<u64, Live>,
-    /// The program that others continue with.
     pub next: OwnedFd,
     connections: OwnedFd,
     ring_requests: OwnedFd,
     pub served: Map<ServedKey, Served>,
     pub rings: Map<RingKey, RingSum>,
     pub locks: Map<LockKey, LockWait>,
-    /// By hash.
     pub names: Map<u64, Name>,
     pub stack_counts: Map<StackKey, Counted>,
     pub events: Ring,
@@ -231,7 +227,6 @@ fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
         .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))
 }
 
-/// That could ever be plugged in.
 fn possible_cpus() -> Result<u32> {
     const FILE: &str = "sys/devices/system/cpu/possible";
     let last = Sources::default()

@@ -11,7 +11,6 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 const TRACEPOINT: u32 = 2;
 const MOUNTED: &str = "/sys/kernel/tracing";
 
-/// By which perf knows it.
 fn number(event: &str) -> Result<u64> {
     let file = format!("events/{event}/id");
     let text = read_to_string(format!("{MOUNTED}/{file}")).or_else(|_| {

@@ -8,11 +8,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
-/// Timeout for leaving: a tracee may be stuck in the kernel.
+/// A tracee may be stuck in the kernel.
 const LEAVING: Duration = Duration::from_secs(2);
 
 impl Follower {
-    /// Detaches all tracees, or kills those that cannot go on alone, within 2 s. Returns how many there were.
+    /// Kills tracees that cannot go on alone, within 2 s. Returns how many there were.
     pub fn leave(&mut self) -> usize {
         let left = self.tracees.len();
         let kills = self.bound || self.stops == Stops::Filter;

@@ -107,7 +107,7 @@ impl Cpu {
         sources.text(&self.frequency_file("scaling_governor"))
     }
 
-    /// Whether the processor may exceed its nominal frequency. Drivers differ in the file and in the meaning of 1.
+    /// Drivers differ in the file and in the meaning of 1.
     pub fn turbo(&self, sources: &Sources) -> Option<bool> {
         let forbidden = sources.flag(&format!("{CPUS}/intel_pstate/no_turbo"));
         forbidden
@@ -127,7 +127,7 @@ impl Cpu {
         scaled.or_else(|| if nominal_only { None } else { self.shown_mhz() })
     }
 
-    /// The frequency in /proc/cpuinfo: the present one on hardware, usually the nominal one in a VM.
+    /// From /proc/cpuinfo: the present one on hardware, usually the nominal one in a VM.
     pub fn shown_mhz(&self) -> Option<f64> {
         self.field("cpu MHz")?.parse().ok()
     }

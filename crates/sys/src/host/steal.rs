@@ -38,7 +38,6 @@ impl StealClock {
     }
 }
 
-/// All, and the stolen ones.
 fn ticks(sources: &Sources, name: &str) -> Option<(u64, u64)> {
     let fields = cpu_ticks(sources, name)?;
     let all = fields

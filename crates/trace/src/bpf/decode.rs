@@ -404,14 +404,14 @@ pub(super) fn descriptor(code: u8) -> Option<DescriptorKind> {
     }
 }
 
-/// Subtracts `ns`, the tracer's share of each call, from times on the CPU, which never become negative.
+/// Of each call, from times on the CPU, which never become negative.
 pub fn subtract(ns: f64, from: &mut Profile) {
     change_on_cpu(from, |calls, measured| {
         Some((measured as f64 - calls as f64 * ns).max(0.0).round() as u64)
     });
 }
 
-/// Removes the times of calls if they are more than their threads were on a CPU: they are then wrong, as after an unseen switch.
+/// Times of calls that are more than their threads were on a CPU are wrong, as after an unseen switch: they are removed.
 pub fn check(ran_ns: u64, profile: &mut Profile) {
     let on_cpu_ns = profile.all_calls().on_cpu_ns.unwrap_or(0);
     if on_cpu_ns <= ran_ns + ran_ns / 20 + ROUNDING_NS {

@@ -18,7 +18,6 @@ use sys::bpf::{Counted, Name, Raw, Wanted};
 use zerocopy::FromBytes;
 
 /// # Errors
-///
 /// More slow calls than there is room for, or slow calls without times.
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     let (more, slowest) = (options.more, options.more.slowest);
@@ -40,8 +39,7 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     })
 }
 
-/// Fills in the details that `more` asks for; `sent` are the stacks that the programs copied, `begun_ns` is the trace's beginning
-/// by their clock.
+/// `sent` are the stacks that the programs copied, `begun_ns` is the trace's beginning by their clock.
 pub fn fill(decoder: &Decoder, more: More, sent: &Named, begun_ns: u64, into: &mut Profile) {
     if more.paths || more.descriptors || more.waits {
         let mounts = Mounts::read();
@@ -284,7 +282,7 @@ fn dropped(raw: &Raw) -> impl Iterator<Item = String> {
     })
 }
 
-/// The words for what a call waited on: a futex's address, the peer of a socket, or another object's name.
+/// A futex's address, the peer of a socket, or another object's name.
 pub fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Option<String> {
     if name.kind as u8 == kind::FUTEX {
         return Some(format!("futex {:#x}", name.inode));

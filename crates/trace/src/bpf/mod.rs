@@ -63,9 +63,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         record: detail,
         scope,
         group_by: group_by(options.more.grouping, tree),
-        calls: names::rows(),
-        waits_of: wakes::waits_of(),
-        numbers: names::numbers(),
+        calls: names::settings(),
         details,
         interruption: if sampled {
             Some(before.unwrap_or_default().1)
@@ -326,7 +324,6 @@ impl Bpf {
         self.more.stacks || self.more.callers || self.config.details.waits
     }
 
-    /// Returns whether there were any.
     fn take_events(&mut self) -> bool {
         let mut records = Vec::new();
         if self.has_stacks() {

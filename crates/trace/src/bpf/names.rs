@@ -1,13 +1,13 @@
 //! Names of calls by number and gate, and the work that the programs do for each. Pure.
 
+use super::wakes::waits;
 use model::syscall_names::{self, bare_name};
 use model::{Drives, drives, selector};
 use sys::bpf::layout::{
     NEW_DIRECTORY, NO_ARGUMENT, NUMBER_NONE, NUMBER_UNKNOWN, NUMBERS, gate, what,
 };
-use sys::bpf::{Numbers, Row, Rows};
+use sys::bpf::{Row, Settings};
 
-/// AUDIT_ARCH_* of native and of 32-bit calls.
 const AUDIT: (u32, u32) = if cfg!(target_arch = "aarch64") {
     (0xC000_00B7, 0x4000_0028)
 } else {
@@ -56,15 +56,10 @@ pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
     drives(bare_name(&name(number, by)))
 }
 
-/// By number.
-pub fn rows() -> Box<Rows> {
-    Box::new(by_number(row))
-}
-
 const GATES: [u8; 2] = [gate::NATIVE, gate::COMPAT];
 
 /// The values for each number of the native gate, then of the compat one; `value` gets the call's name without a gate.
-pub fn by_number<T>(value: fn(&str) -> T) -> [T; 2 * NUMBERS] {
+fn by_number<T>(value: fn(&str) -> T) -> [T; 2 * NUMBERS] {
     std::array::from_fn(|index| {
         let name = name((index % NUMBERS) as u16, GATES[index / NUMBERS]);
         value(bare_name(&name))
@@ -107,8 +102,8 @@ fn directory(name: &str, argument: u8) -> u8 {
     }
 }
 
-/// The numbers of calls that the programs treat specially; `NUMBER_UNKNOWN` if a gate has no such call.
-pub fn numbers() -> Numbers {
+/// `NUMBER_UNKNOWN` stands for a special call that a gate lacks.
+pub fn settings() -> Box<Settings> {
     fn find(gate: u8, wanted: &str) -> u16 {
         (0..NUMBERS as u16)
             .find(|number| bare_name(&name(*number, gate)) == wanted)
@@ -123,7 +118,7 @@ pub fn numbers() -> Numbers {
         GATES.map(|gate| [first, second].map(|call| find(gate, call)))
     }
 
-    Numbers {
+    Box::new(Settings {
         exec: pairs("execve", "execveat"),
         exit: pairs("exit", "exit_group"),
         sigreturn: number("rt_sigreturn"),
@@ -132,7 +127,10 @@ pub fn numbers() -> Numbers {
         epoll_ctl: number("epoll_ctl"),
         // The C libraries of i386 and arm call mmap2, which counts offsets in pages.
         mmap: [find(gate::NATIVE, "mmap"), find(gate::COMPAT, "mmap2")],
-    }
+        calls: by_number(row),
+        waits_of: by_number(waits),
+        ..Settings::default()
+    })
 }
 
 #[cfg(test)]
@@ -151,7 +149,7 @@ mod tests {
             }
         }
 
-        let rows = rows();
+        let rows = settings().calls;
         assert!(
             rows.iter()
                 .all(|row| row.argument <= 5 && row.what <= what::SENT)

@@ -23,7 +23,7 @@ const OWNER_BITS: u32 = 0x3fff_ffff;
 /// FUTEX_WAITERS: the word has the thread in it.
 const HAS_OWNER: u32 = 0x8000_0000;
 
-/// Fills in waits, threads and requests; reads the memory of processes that wait for a lock.
+/// Reads the memory of processes that wait for a lock.
 pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profile) {
     into.waits = waits(decoder, mounts, named);
     into.threads = threads(decoder, mounts, named);
@@ -83,7 +83,6 @@ fn row(decoder: &Decoder, mounts: &Mounts, key: &WaitKey) -> WaitCount {
     }
 }
 
-/// The waits of calls that have not returned.
 fn open_waits<'a>(
     decoder: &'a Decoder,
     mounts: &'a Mounts,
@@ -259,7 +258,7 @@ fn rings(decoder: &Decoder) -> Vec<RingCount> {
     rows
 }
 
-/// The descriptors that are in the epoll sets of a process now; the programs see those that are added later.
+/// Those of now; the programs see those that are added later.
 pub fn polled(process: u32) -> Vec<(PolledKey, u64)> {
     let entries = fs::read_dir(format!("/proc/{process}/fd"));
     let sets = entries.into_iter().flatten().filter_map(|entry| {

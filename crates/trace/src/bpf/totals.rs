@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 use sys::bpf::Raw;
 use sys::usage::Used;
 
-/// Fills in `usage` and the times of the groups, which are in the order of `decode::numbers`. `peak_rss_kib` is the peak memory of
-/// processes that still run.
+/// The groups are in the order of `decode::numbers`. `peak_rss_kib` is that of processes that still run.
 pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
     let used = by_group(raw);
     // Groups are in the order of their numbers, and so is the set.

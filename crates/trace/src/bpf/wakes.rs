@@ -1,8 +1,6 @@
 //! Which waits a call can end, and by which calls its own waits end. Pure.
 
-use super::names::by_number;
 use model::{Drives, drives};
-use sys::bpf::WaitsOf;
 
 const FUTEX: u8 = 1;
 /// Waits of a parent for its child.
@@ -42,12 +40,8 @@ const TABLE: &[(&str, u8, u8)] = &[
     ),
 ];
 
-/// The waits that each call can end, and in the upper half of each byte the kinds of its own waits.
-pub fn waits_of() -> Box<WaitsOf> {
-    Box::new(by_number(waits))
-}
-
-fn waits(name: &str) -> u8 {
+/// The waits that a call can end, and in the upper half of the byte the kinds of its own waits.
+pub fn waits(name: &str) -> u8 {
     let row = TABLE
         .iter()
         .find(|(names, ..)| names.split(' ').any(|known| known == name));

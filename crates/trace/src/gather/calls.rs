@@ -168,7 +168,7 @@ pub fn is_rare_device(path: &Path) -> bool {
         && !COMMON_PLACES.iter().any(|place| text.starts_with(place))
 }
 
-/// The interpreter in the first line of a script, or the dynamic loader.
+/// From the first line of a script, or the dynamic loader.
 pub fn interpreter(path: &Path) -> Option<PathBuf> {
     const MOST: usize = 1 << 16;
     let mut bytes = Vec::new();

@@ -44,9 +44,7 @@ pub struct Entries {
     failure: Option<anyhow::Error>,
 }
 
-/// The largest number of links on one path, as in the kernel.
 const MOST_LINKS: u32 = 40;
-/// Directories in which the guest has files of its own.
 const SPECIAL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 impl Entries {
@@ -89,7 +87,6 @@ impl Entries {
     }
 
     /// # Errors
-    ///
     /// Why a file that the command changed could not be copied before.
     pub fn check(&mut self) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)

@@ -21,7 +21,6 @@ pub struct Ended {
 
 #[derive(Default)]
 pub struct TreeAccount {
-    /// The usage of a running process's children, when they ended.
     running: HashMap<i32, Used>,
     /// The usage of the root, and of processes that nobody waited for.
     total: Used,
@@ -37,7 +36,7 @@ impl TreeAccount {
         self.running.entry(pid).or_default();
     }
 
-    /// Adds a process that has ended to its parent, or to the total if the parent is not traced or has ended.
+    /// It is added to its parent, or to the total if the parent is not traced or has ended.
     pub fn ended(&mut self, ended: &Ended) {
         let children = self.running.remove(&ended.pid).unwrap_or_default();
         // A process's accounting minus its own threads' time is that of the children that it waited for.

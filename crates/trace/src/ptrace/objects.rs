@@ -13,7 +13,6 @@ const MOST_PATHS: usize = 65_536;
 pub struct Objects {
     paths: Vec<Path>,
     numbers: HashMap<Path, usize>,
-    /// Counts by the numbers of process name, call and path.
     counts: HashMap<(usize, usize, usize), CallCount>,
     directories: HashMap<(i32, i32), Option<String>>,
     dropped: u64,
@@ -68,7 +67,7 @@ impl Objects {
             .clone()
     }
 
-    /// Forgets directories, because a call may have changed which ones descriptors lead to, or the working directory.
+    /// A call may have changed which ones descriptors lead to, or the working directory.
     pub fn forget_directories(&mut self) {
         self.directories.clear();
     }

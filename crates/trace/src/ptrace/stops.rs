@@ -23,10 +23,10 @@ use sys::status::Status;
 use sys::syscall_stop::Call;
 use sys::wake::Waker;
 
-/// The time that a command has to end after its tracing was stopped.
+/// After its tracing was stopped.
 const DRAINING: Duration = Duration::from_millis(500);
 
-/// The shortest wait that is worth a look at /proc.
+/// Worth a look at /proc.
 const LEAST_WAIT_NS: u64 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,6 @@ pub struct Calibration {
     /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
     pub off_cpu_ns: u64,
     pub added: Option<Overhead>,
-    /// CPU time of the stopped thread that stops add to each call.
     pub added_cpu_ns: Option<f64>,
     /// The part of that between the two stops of a call, with the call.
     pub within_cpu_ns: Option<u64>,
@@ -235,7 +234,6 @@ impl PtraceTracer {
         }
     }
 
-    /// Returns how many tasks were still running.
     fn leave(&mut self) -> usize {
         // Calls in progress are counted as unfinished, since their ends will not be seen.
         for inside in self.tree.all_inside() {

@@ -24,11 +24,9 @@ pub struct Key {
     pub descriptor: Option<DescriptorKind>,
     /// Another quantity that drives the cost: bytes, names, a number of descriptors.
     pub measure: Option<u64>,
-    /// The selector's argument, without other bits.
     pub selected: Option<u32>,
 }
 
-/// The time between the stops of a call.
 #[derive(Clone, Copy)]
 pub struct Took {
     pub blocked_ns: u64,
@@ -57,7 +55,6 @@ pub struct Tally {
     pub calls: Vec<Known>,
     by_number: HashMap<(u32, u64, u32), usize>,
     nodes: Vec<Node>,
-    /// Nodes by the node that started them, the name, and whether it is a section.
     by_name: HashMap<(Option<u32>, String, bool), usize>,
     /// Marks of sections that were not open, and of those that are not counted.
     stray_ends: u64,

@@ -21,7 +21,7 @@ use sys::usage::Used;
 #[derive(Clone, Copy)]
 pub struct Inside {
     pub key: Key,
-    /// The number of the path that it was called with, if paths are counted.
+    /// Of its argument, if paths are counted.
     path: Option<usize>,
     argument: i32,
     /// `None` without times, or if the kernel does not report them.
@@ -33,7 +33,6 @@ struct Task {
     process: i32,
     /// The node that counts its calls: its process's name, or a section.
     node: usize,
-    /// The page faults that are counted.
     faults: [u64; 2],
     inside: Option<Inside>,
     clock: Option<ThreadClock>,
@@ -42,7 +41,6 @@ struct Task {
 }
 
 struct Process {
-    /// Whether it still has its parent's name.
     fresh: bool,
     architecture: u32,
     parent: Option<i32>,
@@ -62,11 +60,10 @@ pub struct Tree {
     pub tally: Tally,
     /// The time that threads waited for a CPU; `None` if the kernel does not report it.
     waiting_ns: Option<u64>,
-    /// Whether calls are counted by path.
     pub paths: bool,
-    /// Whether calls count yet: they do from the command's execve on.
+    /// From the command's execve on.
     pub counting: bool,
-    /// The number of reports of unknown threads.
+    /// Reports of unknown threads.
     pub lost: u64,
 }
 
@@ -251,7 +248,6 @@ impl Tree {
         }
     }
 
-    /// `faults` are all so far.
     fn faulted(&mut self, tid: i32, faults: [u64; 2]) {
         if let Some(task) = self.tasks.get_mut(&tid) {
             let more = [0, 1].map(|kind| faults[kind].saturating_sub(task.faults[kind]));

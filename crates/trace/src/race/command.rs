@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use sys::launch::Launch;
 
-/// The largest number of commands of all values of parameters.
 const MOST: usize = 100;
 
 /// The characters that a shell heeds outside of quotes.

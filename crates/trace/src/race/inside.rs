@@ -201,7 +201,6 @@ struct Entrance<'a> {
 
 impl<'a> Entrance<'a> {
     /// # Errors
-    ///
     /// A command cannot be started there.
     fn new(
         environment: &'a Environment,

@@ -14,10 +14,8 @@ use std::time::Duration;
 use sys::output::output;
 use sys::private;
 
-/// If more files have changed, all are copied again.
 const MOST_CHANGED: usize = 200;
 
-/// The largest number of files that are looked at.
 const MOST: usize = 500_000;
 
 /// Longer than several of the kernel's steps of file times: a change right after the look gets another time.
@@ -28,7 +26,6 @@ pub struct Kept(BTreeMap<PathBuf, Facts>);
 #[derive(PartialEq)]
 struct Facts {
     is_directory: bool,
-    /// Number, mode and owners.
     identity: [u64; 4],
     links: u64,
     size: u64,
@@ -173,7 +170,6 @@ impl Changes<'_> {
     }
 }
 
-/// False if some could not be copied.
 fn copy_files(files: &[&PathBuf], from: &Path, to: &Path, run: &Path) -> Result<bool> {
     let mut copies = private::helper("cp", run);
     copies

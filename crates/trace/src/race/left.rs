@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 use sys::process::{adopt_orphans, children, name_of};
 
-/// The time that a process which was seen once gets to end by itself.
+/// For a process which was seen once.
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// The number of such moments that the remains of an environment get.
@@ -44,7 +44,7 @@ impl Left {
         left
     }
 
-    /// Leaves alone the processes that are there now, such as a server that a preparation has started.
+    /// Such as a server that a preparation has started.
     pub fn accept(&self) {
         let mut state = self.state.borrow_mut();
         let new = state.unknown();

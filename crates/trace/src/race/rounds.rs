@@ -34,7 +34,7 @@ pub struct Course<'a> {
     pub begun: Instant,
     /// The time of a round in the warm-up; `None` without one.
     pub round: Option<Duration>,
-    /// The number of commands that were executed, traced ones included.
+    /// Traced ones included.
     pub executions: Cell<u32>,
 }
 
@@ -67,7 +67,6 @@ impl Course<'_> {
         Ok(first)
     }
 
-    /// `None` if interrupted.
     fn once(&self, entry: &Entry) -> Result<Option<TimedRun>> {
         if self.bound.interrupt.is_set() {
             return Ok(None);
@@ -112,7 +111,6 @@ impl Course<'_> {
     /// Runs `--prepare` too.
     ///
     /// # Errors
-    ///
     /// The preparation failed, or its place cannot be made.
     pub fn prepare(&self, command: &Command) -> Result<()> {
         if let Some(inside) = &command.inside {
@@ -183,7 +181,7 @@ impl Course<'_> {
         }
     }
 
-    /// The runs of each entry. An interrupted round is dropped, so that all entries have the same number.
+    /// An interrupted round is dropped, so that all entries have the same number.
     pub fn rounds(&self, seed: u64, watch: &dyn Watch) -> Result<Vec<Vec<TimedRun>>> {
         watch.stage(Stage::Measuring);
         let (mut random, (fewest, end)) = (ChaCha8Rng::seed_from_u64(seed), self.limit());

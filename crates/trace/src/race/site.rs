@@ -16,11 +16,9 @@ use sys::output::output;
 use sys::private;
 use sys::tracee::reap;
 
-/// The largest directory that is copied before each execution.
 const MOST_MIB: u64 = 256;
 const MOST_FILES: u64 = 20_000;
 
-/// How often an interrupt is looked for while a command runs.
 pub const LOOK: Duration = Duration::from_millis(200);
 
 /// A link to the launcher whose file system is used.
@@ -37,9 +35,8 @@ pub struct Inside {
 pub struct Site {
     pub run: PathBuf,
     pub directory: PathBuf,
-    /// The user's working directory.
     pub home: PathBuf,
-    /// Whether each execution starts with the files that `home` has.
+    /// Each execution starts with the files that `home` has.
     pub is_fresh: bool,
     /// How the environment's own file system gets these files.
     pub files: Option<Files>,
@@ -68,7 +65,6 @@ impl FreshCopy {
     }
 }
 
-/// A launcher that waits while its file system is used.
 pub struct Mounted(Started, i32);
 
 impl Drop for Mounted {
@@ -113,7 +109,7 @@ impl Site {
         }
     }
 
-    /// The directory in which the launcher starts: it finds the file system from there.
+    /// It finds the file system from there.
     pub fn start(&self) -> PathBuf {
         if self.files.is_some() {
             self.directory.clone()
@@ -129,7 +125,6 @@ impl Site {
     /// As it was before the last execution.
     ///
     /// # Errors
-    ///
     /// The files cannot be copied, or the file system cannot be made.
     pub fn ready(&self, interrupt: &Interrupt) -> Result<()> {
         let kept = self.copy.kept.take();
@@ -229,7 +224,7 @@ impl Site {
     }
 }
 
-/// Removes a file or directory. Some directories in it may lack permissions, as the work directory of an overlay does.
+/// Some directories may lack permissions, as the work directory of an overlay does.
 pub fn remove(path: &Path) -> std::io::Result<()> {
     if !path.is_dir() || path.is_symlink() {
         return fs::remove_file(path);

@@ -61,7 +61,6 @@ pub fn start_ups(
         .collect())
 }
 
-/// The mean of the two that each round has.
 fn times_ns(contender: &Contender) -> Vec<f64> {
     let empty = contender.environment.iter().flat_map(|there| &there.empty);
     let both = contender.runs.iter().zip(empty);

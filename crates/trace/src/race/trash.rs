@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::private;
 
-/// With more than this, all is removed after all.
 const MOST: Used = Used {
     files: 100_000,
     bytes: 2 << 30,
@@ -28,7 +27,7 @@ struct Used {
 pub struct Trash {
     directory: PathBuf,
     moved: Cell<u64>,
-    /// The use of the file system before anything was moved.
+    /// Before anything was moved.
     before: Cell<Option<Used>>,
 }
 

@@ -13,7 +13,6 @@ const FILES: u64 = 512;
 const CPU_NS: u64 = 2_000_000_000;
 /// CPU time of each event and name that is not counted: usual ones take less.
 const FREE_NS: u64 = 1_000_000;
-/// The bytes that the name of a section costs.
 const STRING: u64 = 64;
 
 #[derive(Debug)]
@@ -21,7 +20,7 @@ pub struct Budget {
     bytes: Cell<u64>,
     files: Cell<u64>,
     cpu_ns: Cell<u64>,
-    /// The end of the present work, on the thread's CPU clock.
+    /// On the thread's CPU clock.
     deadline_ns: Cell<u64>,
     is_exceeded: Cell<bool>,
 }
@@ -39,7 +38,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes bytes from the budget; false if there are not enough, which leaves the rest to smaller files.
+    /// False if there are not enough left, which leaves the rest to smaller files.
     pub fn take(&self, bytes: u64) -> bool {
         self.take_from(&self.bytes, bytes)
     }
@@ -56,7 +55,7 @@ impl Budget {
         left.is_some()
     }
 
-    /// Does `work` and charges its CPU time; `None` if there was no time left. A long loop asks whether its time `is_over`.
+    /// Charges its CPU time; `None` if there was no time left. A long loop asks whether its time `is_over`.
     pub fn timed<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         if !self.take_from(&self.cpu_ns, 1) {
             return None;

@@ -20,7 +20,6 @@ const LARGEST: u64 = 8 << 30;
 /// The PID namespace of the kernel's own numbers (linux/proc_ns.h).
 const FIRST_PIDS: &str = "pid:[4026531836]";
 
-/// Device, inode, size, and when it changed.
 type Opened = (u64, u64, u64, i64, i64);
 
 #[derive(Default)]
@@ -110,7 +109,6 @@ impl Files {
     }
 }
 
-/// The mapped file at a place, if it still is that file.
 fn open_same(file: &MappedFile, place: &File) -> Option<(File, Metadata)> {
     regular::open(place, LARGEST)
         .filter(|(_, facts)| facts.ino() == file.inode && facts.len() == file.size)

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The largest number of code segments; linkers make one or two.
+/// Linkers make one or two.
 const MOST_SEGMENTS: usize = 64;
 /// The largest number of instructions of an unwind entry and operations of its expressions; compilers make some hundred.
 const MOST_INSTRUCTIONS: u32 = 4096;
@@ -50,7 +50,6 @@ pub struct Entry {
     pub is_bounded: bool,
 }
 
-/// A segment of code.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     offset: u64,

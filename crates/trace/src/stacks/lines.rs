@@ -80,7 +80,6 @@ impl Lines {
     }
 }
 
-/// Without its directory.
 fn name<'a>(
     header: &LineProgramHeader<Bytes<'a>>,
     number: u64,

@@ -40,7 +40,6 @@ pub const UNKNOWN: &str = "[unknown]";
 /// With fewer processes, none is forgotten.
 const MANY: usize = 4096;
 
-/// A function's place: in a file, or in the memory of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Frame {
     In { image: u32, offset: u64 },
@@ -66,15 +65,12 @@ pub struct Stacks {
     calls: u64,
     /// Processes that execute Python, and the offset of the instructions in its code objects.
     pythons: HashMap<u32, u64>,
-    /// Those that nobody has asked for yet.
     new_pythons: Vec<(u32, Python)>,
-    /// Functions of scripts by process and address.
     scripts: HashMap<(u32, u64), python::Function>,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
     names: RefCell<HashMap<Frame, Arc<str>>>,
     /// With more processes, those that have ended are forgotten: twice as many as were alive the last time.
     most_processes: usize,
-    /// Processes that samples found on a CPU.
     on_cpus: HashMap<u32, Process>,
 }
 

@@ -18,11 +18,9 @@ use framehop::x86_64::{
     CacheX86_64 as Cache, UnwindRegsX86_64 as Registers, UnwinderX86_64 as Architecture,
 };
 
-/// The largest number of frames.
 const DEEPEST: usize = 256;
-/// A process's mappings are not read again within this time.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The largest number of mappings; even programs with many libraries have some hundred.
+/// Even programs with many libraries have some hundred.
 const MOST_MAPPINGS: usize = 1024;
 
 #[derive(Clone, Debug)]
@@ -45,7 +43,6 @@ pub struct Process {
     pub space: u64,
     /// A number in the list of maps; `None` within if there is none.
     pub compiled: Option<Option<u32>>,
-    /// Shared with the children that have the same.
     pub(super) mappings: Rc<Vec<Mapping>>,
     pub(super) read: Option<Instant>,
     pub(super) walker: Option<Rc<Walker>>,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sys::proc_stat::{self, ProcStat};
 use sys::threads;
 
-/// Seconds that the thread may be held by a file.
+/// By a file.
 const PATIENCE_S: u64 = 5;
 
 type Job = Box<dyn FnOnce(&mut Stacks) + Send>;

@@ -24,10 +24,8 @@ pub const LISTS: &str = "getdents64 getdents";
 
 pub struct Rule {
     pub name: &'static str,
-    /// The least share of the wall time that is worth a line.
     pub least: f64,
-    /// `{calls}` stands for the number and names of the calls, other words in braces for fields of the advice
-    /// (`report::attribution::advice`).
+    /// `{calls}` is the number and names of the calls, other words in braces are fields of the advice.
     pub phrase: &'static str,
     pub change: &'static str,
     pub find: fn(&Caller) -> Vec<Advice>,
@@ -44,7 +42,7 @@ pub struct Caller<'a> {
     null_call_ns: f64,
 }
 
-/// A call that is so many times rarer than the most frequent one of a piece of advice is not named in it.
+/// Calls that are so many times rarer than the most frequent one are not named.
 const RARE: u64 = 20;
 
 pub type Around = [(f64, f64); 2];
@@ -75,7 +73,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// CPU time that tracing adds to so many calls, at least and most likely.
+    /// At least, and most likely.
     pub fn traced_s(&self, calls: u64) -> (f64, f64) {
         let facts = &self.profile.tracer;
         let known = facts.added_per_call_ns.unwrap_or(0.0);
@@ -86,13 +84,13 @@ impl<'a> Caller<'a> {
         (all_s(least), all_s(middle))
     }
 
-    /// CPU time outside of calls, in seconds, without what tracing adds to each call.
+    /// In seconds, without what tracing adds to each call.
     pub fn outside_s(&self) -> f64 {
         let calls = self.sum(|_| true);
         (self.cpu_s - s(calls.on_cpu_ns.unwrap_or(0)) - self.traced_s(calls.calls).0).max(0.0)
     }
 
-    /// The bounds in `each` for this program: those of compiled programs, or those of interpreters.
+    /// Those of compiled programs, or of interpreters.
     pub fn within(&self, each: Around) -> (f64, f64) {
         let mut interpreters = INTERPRETERS.split(' ');
         each[usize::from(interpreters.any(|name| self.name.starts_with(name)))]
@@ -122,14 +120,14 @@ impl<'a> Caller<'a> {
         done(&self.named(names))
     }
 
-    /// The calls that take what another program or a person sends.
+    /// What another program or a person sends.
     pub fn received(&self) -> u64 {
         done(&self.sum(|count| {
             is_one_of(count, INPUTS) && count.class.descriptor != Some(DescriptorKind::File)
         }))
     }
 
-    /// `share` of each class, 0 to 1.
+    /// `share` of each class is from 0 to 1.
     pub fn part(&self, share: impl Fn(&CallCount) -> f64) -> Part<'_> {
         let mut part = Part::new(self);
         for count in self.counts {
@@ -138,7 +136,7 @@ impl<'a> Caller<'a> {
         part
     }
 
-    /// So many of the calls that `keep` selects, each class in proportion.
+    /// Each class in proportion.
     pub fn some(&self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         Part::new(self).and(calls, keep)
     }
@@ -173,21 +171,21 @@ pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
 }
 
 // Most calls that do not wait take less.
-/// Stands in for the time on a CPU of a call if the tracer does not measure it (ptrace).
+/// For the time on a CPU of a call, if the tracer does not measure it (ptrace).
 const USUAL_CALL_NS: u64 = 1000;
 
-/// Whether the calls spent more time blocked than on a CPU.
+/// More time blocked than on a CPU.
 pub fn waited(count: &CallCount) -> bool {
     let usual_ns = count.calls.saturating_mul(USUAL_CALL_NS);
     count.blocked_ns > Some(count.on_cpu_ns.unwrap_or(usual_ns))
 }
 
-/// Whether `count` is at least 95% of `other`: programs keep such counts in step, but one side may begin or end a little earlier.
+/// At least 95%: programs keep such counts in step, but one side may begin or end a little earlier.
 pub fn keeps_up(count: u64, other: u64) -> bool {
     count.saturating_mul(20) >= other.saturating_mul(19)
 }
 
-/// `part` of `whole`, from 0 to 1.
+/// From 0 to 1.
 pub fn share(part: u64, whole: u64) -> f64 {
     (part as f64 / whole.max(1) as f64).min(1.0)
 }
@@ -199,7 +197,7 @@ pub struct Part<'a> {
     pub calls: u64,
     on_cpu_s: Option<f64>,
     elapsed_s: Option<f64>,
-    /// The part of `elapsed_s` that is not divided into CPU time and waiting, as in logs.
+    /// Not divided into CPU time and waiting, as in logs.
     undivided_s: Option<f64>,
     untimed: u64,
 }
@@ -217,7 +215,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Adds this share of a class, from 0 to 1: calls, and the times that are known.
+    /// `share` is from 0 to 1.
     pub fn add(&mut self, count: &'a CallCount, share: f64) {
         let share = share.clamp(0.0, 1.0);
         let calls = (count.calls as f64 * share).round() as u64;
@@ -333,7 +331,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Without those that are rare among the others.
     fn common_names(&self) -> Vec<&'a str> {
         let most = self.names.values().max().copied().unwrap_or(0);
         self.names

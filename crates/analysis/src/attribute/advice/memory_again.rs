@@ -15,7 +15,6 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// A call that gives memory back.
 struct Way {
     gives: fn(&CallCount) -> bool,
     /// The call that gets it again, where another use of it does not.
@@ -71,7 +70,6 @@ fn find(caller: &Caller) -> Vec<Advice> {
 }
 
 impl Way {
-    /// Pages that it gave back, at most.
     fn pages(&self, caller: &Caller) -> f64 {
         let given = caller.pages(self.gives);
         match self.gets {

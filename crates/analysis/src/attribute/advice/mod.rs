@@ -93,12 +93,10 @@ fn saved_s(advice: &Advice) -> f64 {
     advice.saved.map_or(-1.0, |saved| saved.value)
 }
 
-/// The size of the whole workload, with which savings are compared.
 struct Scale {
     /// Without the time in which the machine ran other programs, and without tracing.
     wall_s: f64,
     cpu_s: f64,
-    /// Wall time that tracing added.
     tracing_s: f64,
     calls: f64,
     has_one_thread: bool,

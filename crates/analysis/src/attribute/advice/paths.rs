@@ -35,7 +35,6 @@ pub fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> ByPa
     paths
 }
 
-/// How often each path was removed or renamed, by any process.
 pub fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
     let mut changes = BTreeMap::new();
     for object in profile
@@ -49,7 +48,7 @@ pub fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
     changes
 }
 
-/// The calls on these paths without the first of each process, and how often each path was used. `number` counts those of an object.
+/// Without the first of each process; and how often each path was used. `number` counts those of an object.
 pub fn repeated<'a>(
     caller: &'a Caller,
     paths: &ByPath<'a>,
@@ -74,7 +73,7 @@ pub fn repeated<'a>(
     (part, uses)
 }
 
-/// The advice with its most used paths, and the number of all of them as its items.
+/// The most used paths; the number of all of them is the items.
 pub fn about(advice: Advice, mut paths: Vec<PathUse>) -> Advice {
     paths.sort_by_key(|used| Reverse(used.calls));
     let items = paths.len() as u64;

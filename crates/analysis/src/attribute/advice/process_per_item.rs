@@ -20,7 +20,6 @@ pub static RULE: Rule = Rule {
 };
 
 const WRAPPERS: &str = "sh bash dash zsh ash busybox env nice nohup timeout sudo setsid";
-/// Programs whose work is to start others, with a reason for each.
 const BUILDERS: &str =
     "make gmake ninja samu cargo bazel cmake ctest meson scons gcc cc g++ c++ clang";
 
@@ -42,7 +41,6 @@ const CHILD_S: f64 = 0.1e-3;
 pub const STARTING: &str = "execve execveat mmap munmap mprotect brk exit_group arch_prctl set_tid_address set_robust_list rseq prlimit64 \
                         access pread64 getrandom";
 
-/// Processes, name and program, in the order of the profile.
 fn looped<'a>(caller: &Caller<'a>) -> Vec<(u64, &'a str, &'a Program<'a>)> {
     let programs = &caller.workload.programs;
     let mut looped: Vec<_> = caller

@@ -35,11 +35,9 @@ struct Again<'a> {
 struct Remedy {
     phrase: &'static str,
     change: &'static str,
-    /// The share of the calls' time that remains.
     left: f64,
-    /// The least share of the wall time that is worth a line.
     least: f64,
-    /// Whether the loop waits for something: untraced it takes as long, with more turns.
+    /// Untraced, a loop that waits for something takes as long, with more turns.
     waits: bool,
 }
 

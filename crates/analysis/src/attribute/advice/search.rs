@@ -15,7 +15,7 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// A file's name without extensions: `x` of `/a/x.so.1`, as a search tries several.
+/// `x` of `/a/x.so.1`, as a search tries several extensions.
 fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     let end = name
@@ -25,7 +25,7 @@ fn stem(path: &str) -> &str {
     &name[..end]
 }
 
-/// The stems of names that some look-up of the profile found.
+/// Of names that some look-up of the profile found.
 pub fn existing_stems(profile: &Profile) -> BTreeSet<&str> {
     profile
         .objects

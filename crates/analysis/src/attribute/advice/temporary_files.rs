@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
 
 /// Fewer do not matter, of what costs ten times as much as a call.
 const SOME: u64 = 20;
-/// A process id, and a host beside it: what a lock file holds.
+/// A process id, and a host beside it.
 const LOCK_BYTES: u64 = 64;
 /// The least bytes of a directory's entry (getdents64(2)).
 const ENTRY_BYTES: u64 = 24;

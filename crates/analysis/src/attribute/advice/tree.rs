@@ -4,7 +4,6 @@ use super::process_per_item::{is_builder, is_wrapper};
 use model::ProcessPath;
 use std::collections::HashMap;
 
-/// From this number on for one process, it is a loop.
 pub const LOOP: u64 = 20;
 
 #[derive(Default)]
@@ -19,7 +18,7 @@ pub struct Tree<'a> {
 type Open<'a> = (&'a ProcessPath, u64);
 
 impl<'a> Tree<'a> {
-    /// Counts processes and loops; `is_known` is false if the tracer did not record who started whom.
+    /// `is_known` is false if the tracer did not record who started whom.
     pub fn new(paths: &'a [ProcessPath]) -> Tree<'a> {
         let mut tree = Tree {
             is_known: !paths.is_empty(),
@@ -46,7 +45,7 @@ impl<'a> Tree<'a> {
         self.executed.get(name).copied().unwrap_or(0)
     }
 
-    /// The programs that processes of this name start in a loop, with their processes.
+    /// In a loop, with their processes.
     pub fn looped(&self, name: &str) -> impl Iterator<Item = (&'a str, u64)> {
         self.looped
             .get(name)
@@ -55,7 +54,6 @@ impl<'a> Tree<'a> {
             .map(|(name, processes)| (*name, *processes))
     }
 
-    /// In the order of the names, what a path started follows it.
     fn find_loops(&mut self, paths: &'a [ProcessPath]) {
         let mut sorted: Vec<&ProcessPath> = paths.iter().collect();
         sorted.sort_by(|a, b| a.names.cmp(&b.names));

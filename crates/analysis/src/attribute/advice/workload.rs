@@ -13,12 +13,10 @@ pub struct Workload<'a> {
     pub programs: IndexMap<&'a str, Program<'a>>,
     pub tree: Tree<'a>,
     pub functions: Functions<'a>,
-    /// How often a path was removed or renamed.
     pub changes: BTreeMap<&'a str, u64>,
     pub existing: BTreeSet<&'a str>,
     pub locks: u64,
     pub execs: u64,
-    /// CPU time of these calls, in seconds.
     pub execs_s: f64,
     /// CPU times of another run may be shorter and longer by these factors.
     pub varies: [f64; 2],
@@ -28,7 +26,7 @@ pub struct Workload<'a> {
 /// Times vary by a sixth from one run to the next, and more where other programs empty the caches.
 const VARIES: [f64; 2] = [0.85, 1.2];
 const VARIES_UNDER_LOAD: [f64; 2] = [0.65, 1.5];
-/// A program that waited for a CPU for this share of its CPU time ran beside others.
+/// Waiting for a CPU, as a share of CPU time: the program ran beside others.
 const UNDER_LOAD: f64 = 0.2;
 
 /// A program's calls do not cost exactly what the operations that price them do.
@@ -51,11 +49,9 @@ fn varies(profile: &Profile) -> [f64; 2] {
     }
 }
 
-/// The processes of one name.
 pub struct Program<'a> {
     pub counts: Vec<CallCount>,
     pub paths: Vec<&'a ObjectCount>,
-    /// At least one.
     pub processes: u64,
     /// 0 if it is not known by process name.
     pub cpu_s: f64,
@@ -64,7 +60,6 @@ pub struct Program<'a> {
 }
 
 impl<'a> Workload<'a> {
-    /// Groups the profile by process name.
     pub fn new(profile: &'a Profile) -> Workload<'a> {
         let (tree, mut paths) = (Tree::new(&profile.tree), paths_by_process(profile));
         let mut groups: IndexMap<&str, Vec<&ProcessGroup>> = IndexMap::new();

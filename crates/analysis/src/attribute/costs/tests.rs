@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::fit::synthetic::{Noise, Strategy, run};
+use model::DescriptorKind;
 use model::fixtures::called;
-use model::{CallCount, Class, DescriptorKind};
 
 fn read(size: u64) -> CallCount {
     let class = Class {

@@ -14,7 +14,6 @@ pub const LEAST: f64 = 0.05;
 /// Page faults that differ by less, as a share, are not named.
 const FAULTS_APART: f64 = 0.05;
 
-/// Whether medians of page faults differ by enough to be named.
 pub fn are_faults_apart(old: u64, new: u64) -> bool {
     old.abs_diff(new) as f64 > FAULTS_APART * old as f64
 }
@@ -99,7 +98,7 @@ fn mean_s(values_ns: &[f64]) -> Option<f64> {
 }
 
 impl Sides {
-    /// The commands with what their calls waited, and how wall time follows CPU time.
+    /// Commands, with what their calls waited, and how wall time follows CPU time.
     pub fn new(rows: &[ProfileRow], both: [Side; 2]) -> Sides {
         let waits = [0, 1].map(|side| rows.iter().map(|row| waited(&row.counts[side])).sum());
         let mut sides = Sides {
@@ -158,7 +157,7 @@ fn waited(counts: &Counts) -> f64 {
     s(counts.stalled_ns)
 }
 
-/// The profile with the waits of calls as wall time: in a program of one thread, all of their waits.
+/// In a program of one thread, all waits of calls are wall time.
 pub fn with_waits(profile: &Profile) -> Profile {
     let mut profile = profile.clone();
     let alone = profile.usage.has_one_thread();
@@ -169,12 +168,12 @@ pub fn with_waits(profile: &Profile) -> Profile {
     profile
 }
 
-/// The head's time in a call minus the base's, in seconds; `None` if it was not timed.
+/// Head minus base, in seconds; `None` if it was not timed.
 pub fn seconds(row: &ProfileRow, sides: &Sides) -> Option<f64> {
     Some(sides.time(&row.counts[1])? - sides.time(&row.counts[0])?)
 }
 
-/// The parts of `difference` seconds, the largest first. Those that go the other way, or are hardly a part of it, are left out.
+/// Of `difference` seconds, the largest first. Parts that go the other way, or are hardly any, are left out.
 pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause> {
     let mut all: Vec<Cause> = rows
         .iter()

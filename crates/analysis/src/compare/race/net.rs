@@ -15,14 +15,14 @@ pub struct Net {
 }
 
 impl Net {
-    /// Whether the net time exceeds the scatter of the subtracted start-up. Nothing is subtracted from native runs.
+    /// Nothing is subtracted from native runs.
     pub fn is_above_scatter(&self) -> bool {
         let subtracted = self.start_up.iter().flatten().any(|ns| *ns != 0.0);
         !subtracted || in_seconds(&self.wall).is_some_and(|[_, low, _]| low > 0.0)
     }
 }
 
-/// Subtracts the start-up of the contender's environment, if it runs in one, from each of its rounds.
+/// If the contender runs in an environment.
 pub fn net(all: &[Contender], contender: &Contender) -> Net {
     let native = all
         .iter()

@@ -87,7 +87,7 @@ Exit status: 3 if a kernel could not be fetched or booted.";
 /// How long one request may take in a machine that shares its CPU with others.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Without the baselines, which an emulated machine does not need.
+/// Its own watch begins when it is opened: what `interrupt` saw before ends it here.
 pub fn session(interrupt: &Interrupt) -> Result<Session> {
     let session = Session::open(RunOptions {
         cpu: Wanted::None,
@@ -98,7 +98,7 @@ pub fn session(interrupt: &Interrupt) -> Result<Session> {
     Ok(session)
 }
 
-/// The cases of the patterns, or of all operations, without the baselines, which an emulated machine does not need.
+/// Without the baselines, which an emulated machine does not need.
 pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
     let subjects = subjects(&session.catalogue, patterns, &Surroundings::default())?;
     let mut planned = select(&session.catalogue, &subjects, &Choices::default())?;
@@ -280,7 +280,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Makes the files of pairs that are not there, or were made of other counts, and removes those of pairs that are none any more.
+    /// Makes files of pairs that are missing or made of other counts, and removes those of pairs that are none any more.
     fn compare(&self, source: &Source) -> Result<()> {
         let (mut machines, mut has_counts) = (Vec::new(), false);
         for release in &self.releases {

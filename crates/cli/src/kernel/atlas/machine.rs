@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use measure::runner::Environment;
 use model::atlas::AtlasMachine;
 
-/// The machine for a kernel, and the usual processor of its architecture, which file names leave out.
+/// The usual processor of the architecture is left out of file names.
 pub fn machine(release: &str, cpu: Option<&str>, append: &str) -> Result<(AtlasMachine, String)> {
     let place = Environment::find(&environment(release, cpu, append))?;
     let usual = Environment::find(&environment(release, None, ""))?

@@ -27,7 +27,7 @@ fn flavours(architecture: &str) -> [String; 2] {
     [format!("-cloud-{architecture}"), format!("-{architecture}")]
 }
 
-/// The place of its form in `FORMS`, and its release.
+/// In `FORMS`, and its release.
 fn kernel_of<'a>(name: &'a str, architecture: &str) -> Option<(usize, &'a str)> {
     let flavours = flavours(architecture);
     let (form, release, version) =

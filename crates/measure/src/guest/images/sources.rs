@@ -44,6 +44,7 @@ const REPLACED: [&str; 11] = [
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Suites {
+    /// Security, backports and experimental: a few hundred kB each, with most kernels.
     Small,
     Large,
 }
@@ -133,7 +134,7 @@ fn words(text: &str) -> Vec<String> {
 
 type Field = (String, String);
 
-/// `deb [NAME=VALUE ...] URI SUITE COMPONENT...` as the fields of a stanza.
+/// `deb [NAME=VALUE ...] URI SUITE COMPONENT...`
 fn of_line(line: &str) -> Option<Vec<Field>> {
     let rest = line
         .split('#')

@@ -100,11 +100,9 @@ pub const VIEWS: [&str; 2] = ["table", "cmpthese"];
 #[derive(Debug)]
 pub struct Study {
     pub view: StudyView,
-    /// Default wall time for measuring, in seconds.
     pub seconds: Option<f64>,
-    /// CPU time for each case instead, in seconds.
+    /// For each case instead.
     pub cpu_seconds: Option<f64>,
-    /// Whether the start of its environments is measured too.
     pub start_up: bool,
     pub file: String,
     pub untrusted: Option<String>,
@@ -128,7 +126,6 @@ pub struct StudyCase {
     pub work: Work,
     /// In place of the study's parameters of the same name.
     pub parameters: Vec<At<Setting>>,
-    /// The largest values of parameters.
     pub most: Vec<At<Setting>>,
     pub environments: Vec<String>,
     pub expected: Expected,

@@ -20,7 +20,6 @@ const LONGEST: u64 = 1 << 24;
 const PIECE: u64 = 1 << 16;
 
 /// # Errors
-///
 /// A file that is not this user's, cannot be read, or is not a regular file.
 pub fn write(directory: &Path) -> Result<()> {
     let path = directory.join(NAME);
@@ -79,7 +78,6 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
 /// SHA-256 in hexadecimal.
 ///
 /// # Errors
-///
 /// The file is not of this user or root, or cannot be read.
 pub fn digest(path: &Path) -> io::Result<String> {
     let (mut file, mut hash, mut part) = (open::trusted(path)?, Sha256::new(), vec![0; 1 << 16]);

@@ -27,8 +27,7 @@ pub fn find(kind: Kind) -> Option<PathBuf> {
     candidates(kind).iter().find_map(|base| below(base).ok())
 }
 
-/// Under sudo, root often has the calling user's environment, so only the home from the user
-/// database is used.
+/// Under sudo, root often has the calling user's environment, so only the home from the user database is used.
 fn candidates(kind: Kind) -> Vec<PathBuf> {
     fn variable(name: &str) -> Option<PathBuf> {
         std::env::var_os(name)
@@ -48,7 +47,7 @@ fn candidates(kind: Kind) -> Vec<PathBuf> {
 }
 
 impl Kind {
-    /// `None` without such a home: a system account's is not created.
+    /// `None` without a home: a system account's is not created.
     fn below_home(self, home: &Path) -> Option<PathBuf> {
         home.is_dir().then(|| home.join(self.in_home))
     }
@@ -62,8 +61,7 @@ fn below(base: &Path) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// The directory's path without links, if nobody else can replace it. Otherwise nothing is created, in particular not by
-/// root in a user's home.
+/// Without links, if nobody else can replace it. Otherwise nothing is created, in particular not by root in a user's home.
 fn safe(directory: &Path) -> Result<PathBuf> {
     let real = match directory.canonicalize() {
         Err(error) if error.kind() == ErrorKind::NotFound => {

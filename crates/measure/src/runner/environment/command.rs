@@ -8,27 +8,28 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Meeting {
-    /// It runs in the worker's directory and inherits its CPU.
+    /// In the worker's directory, on its CPU.
     #[default]
     Known,
     /// A user's command on this machine: the probe must be greeted first. Its programs are those of
     /// the environment `build`.
-    Command { build: &'static str },
-    /// On another machine, on which the probe has this path.
+    Command {
+        build: &'static str,
+    },
     Elsewhere(PathBuf),
 }
 
-/// The hole for the statically linked program, for containers with another C library or none.
+/// For containers with another C library or none.
 const STATIC_PROGRAM: &str = "{static}";
 const STATIC: &str = "static";
 const NOT_TRACED: &str = "it ran on another machine, where it cannot be traced";
 const LONGEST_NAME: usize = 30;
 
 impl Environment {
-    /// `[NAME=]COMMAND` starts the program on this machine. `taken` are names in use.
+    /// `[NAME=]COMMAND` starts the program on this machine.
     ///
     /// # Errors
-    /// No command, unbalanced quotes, or a name that is in use.
+    /// No command, unbalanced quotes, or a name in use (`taken`).
     pub fn of_command(text: &str, taken: &[String]) -> Result<Environment> {
         let (name, words) = parts(text)?;
         let build = if words.iter().any(|word| word.contains(STATIC_PROGRAM)) {
@@ -50,7 +51,7 @@ impl Environment {
         })
     }
 
-    /// `[NAME=]COMMAND` leads to another machine, on which the probe is at the path `probe`.
+    /// `[NAME=]COMMAND` leads to another machine, which has the probe at the path `probe`.
     ///
     /// # Errors
     /// As `of_command`.
@@ -115,7 +116,7 @@ fn with_program(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// The given name must be free; else one is made of `words` and, if need be, a number.
+/// A given name must be free; else one is made of `words` and, if need be, a number.
 fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<String> {
     if let Some(name) = given {
         ensure!(
@@ -143,7 +144,7 @@ fn is_in_use(name: &String, taken: &[String]) -> bool {
     taken.contains(name) || Environment::names().contains(&name.as_str())
 }
 
-/// `name`, or the first of `name #2`, `name #3` and so on that is not in use.
+/// `name`, or the first free one of `name #2`, `name #3` and so on.
 pub fn free_name(name: String, in_use: impl Fn(&String) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{name} #{number}"));
     std::iter::once(name.clone())

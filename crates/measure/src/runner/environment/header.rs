@@ -9,7 +9,7 @@ use sys::open;
 
 const LONGEST: u64 = 1024;
 
-/// The image's architecture as `uname -m` shows it: `x86_64`, `i686` or `aarch64`.
+/// `x86_64`, `i686` or `aarch64`, as `uname -m` shows it.
 ///
 /// # Errors
 /// The file cannot be read, or is not a kernel image.

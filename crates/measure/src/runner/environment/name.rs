@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kernel {
-    /// The version of a fetched image, e.g. `6.1`.
+    /// E.g. `6.1`.
     Version(String),
     File(PathBuf),
 }

@@ -9,14 +9,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
 
-/// A copy of a command's working directory, in an environment with a file system of its own.
+/// Copied to an environment with a file system of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Files {
     Below,
     Inside,
 }
 
-/// Ways of our launcher that make a file system in its working directory.
+/// Made by our launcher in its working directory.
 const OWN_FILES: [(&str, Files); 5] = [
     ("overlay", Files::Below),
     ("fuse", Files::Below),
@@ -77,7 +77,6 @@ impl Environment {
     /// Started in it and timed, without being built for it.
     ///
     /// # Errors
-    ///
     /// The reason if it cannot.
     pub fn check_starts_commands(&self) -> Result<()> {
         let name = &self.name;

@@ -2,7 +2,6 @@ use super::*;
 use crate::bpf::layout::state;
 use crate::bpf::selection::{PREEMPTIBLE, REGISTERS_OF_TASKS};
 use crate::bpf::*;
-use zerocopy::FromZeros;
 
 #[test]
 fn the_tail_of_the_verifiers_log_is_one_line() {
@@ -37,8 +36,6 @@ fn the_verifier_takes_every_variant() {
     if let Err(why) = crate::bpf::available() {
         return eprintln!("SKIPPED: {why}");
     }
-    let calls = Rows::new_box_zeroed().unwrap();
-    let numbers = Numbers::default();
     let all = Wanted {
         paths: true,
         descriptors: true,
@@ -83,9 +80,7 @@ fn the_verifier_takes_every_variant() {
                 record,
                 scope,
                 group_by,
-                calls: calls.clone(),
-                waits_of: WaitsOf::new_box_zeroed().unwrap(),
-                numbers,
+                calls: Box::default(),
                 details,
                 interruption: Some(Duration::from_micros(5)),
             };
@@ -94,7 +89,6 @@ fn the_verifier_takes_every_variant() {
     }
 }
 
-/// Whatever is detached first.
 #[test]
 fn nothing_counts_after_the_end() {
     fn pause() {
@@ -112,9 +106,7 @@ fn nothing_counts_after_the_end() {
         record: Record::Times,
         scope: Scope::Processes,
         group_by: GroupBy::Name,
-        calls: Rows::new_box_zeroed().unwrap(),
-        waits_of: WaitsOf::new_box_zeroed().unwrap(),
-        numbers: Numbers::default(),
+        calls: Box::default(),
         details: Wanted::default(),
         interruption: None,
     };

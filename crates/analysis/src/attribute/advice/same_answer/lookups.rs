@@ -47,7 +47,6 @@ struct Looks<'a> {
 }
 
 impl<'a> Looks<'a> {
-    /// Leaves out names that are searched for along a list of directories.
     fn new(caller: &'a Caller<'a>) -> Looks<'a> {
         let searched = searched(caller);
         let mut same = Same::new();
@@ -127,7 +126,6 @@ fn finds(caller: &Caller, object: &ObjectCount) -> bool {
     done(&calls).saturating_mul(100) > calls.calls
 }
 
-/// Look-ups around each change of a path.
 const CHANGES: u64 = 10;
 
 fn looks(object: &ObjectCount) -> u64 {

@@ -71,7 +71,6 @@ static WAITERS: Remedy = Remedy::new(
 const NEW: &str = "socket socketpair accept accept4 pipe pipe2 dup dup2 dup3 connect bind listen";
 const CHILDREN: &str = "fork vfork clone clone3 exit exit_group execve";
 
-/// Clocks of CPU time always take a call (vdso(7)).
 const QUESTIONS: &[Question] = &[
     question(
         // Identities change only in a child.
