@@ -4,7 +4,8 @@
  *
  * Lines on the console that begin with @ are the protocol, all others are the kernel's messages. `@N TEXT` is a line of
  * channel N, to it or from it. In a machine, the secret of the run is between @ and N: a program that writes to the console cannot
- * answer for a channel. It is the first line of the question (question.h), and what follows is a plan: first lines to channels, which
+ * answer for a channel. It is the first line of the question (question.h), with the way that channels are confined (confined.h) behind
+ * a space, if any, and what follows is a plan: first lines to channels, which
  * start one after the other by themselves, numbered from 1. The first line to a channel starts its process, which then speaks the
  * probe's protocol.
  *
@@ -41,6 +42,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "init.h"
+#include "confined.h"
 #include "count.h"
 #include "entries.h"
 #include "ground.h"
@@ -275,12 +277,17 @@ static void restore_signals(void) {
 static int (*serve_channel)(void);
 static int (*launch_channel)(char **arguments);
 
+static char way[256]; /* into which the launcher of environments puts each channel, if not empty */
+
 /* Becomes what the first line asks for. */
 static void live(const void *line) {
-    if (strcmp(line, PROGRAM) == 0) exit(serve_program());
-    if (strncmp(line, RUN, strlen(RUN)) != 0) exit(serve_channel());
     char path[MOST_OF_LINE];
-    snprintf(path, sizeof path, "/%s", (const char *)line + strlen(RUN));
+    int runs = strncmp(line, RUN, strlen(RUN)) == 0;
+    if (strcmp(line, PROGRAM) == 0 && *way) fail(ENOTSUP, "confine= is for operations and snippets, not for commands");
+    if (strcmp(line, PROGRAM) == 0) exit(serve_program());
+    if (runs) snprintf(path, sizeof path, "/%s", (const char *)line + strlen(RUN));
+    if (*way) become_confined(way, runs ? path : NULL);
+    if (!runs) exit(serve_channel());
     exit(launch_channel((char *[]){path, NULL}));
 }
 
@@ -457,7 +464,9 @@ static void console_line(size_t unused, char *line) {
 static char *plan; /* what is left of it; NULL: nothing */
 
 static void take(char *question) {
-    snprintf(beginning + 1, sizeof beginning - 1, "%s", strsep(&question, "\n"));
+    char *first = strsep(&question, "\n");
+    snprintf(beginning + 1, sizeof beginning - 1, "%s", strsep(&first, " "));
+    if (first) snprintf(way, sizeof way, "%s", first);
     plan = question && *question ? question : NULL;
 }
 

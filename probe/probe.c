@@ -36,6 +36,7 @@
 #include "alone.h"
 #include "areas.h"
 #include "cold.h"
+#include "confined.h"
 #include "crowd.h"
 #include "ground.h"
 #include "init.h"
@@ -507,6 +508,10 @@ int main(int argc, char **argv) {
 #endif
     remember_executable(argv[0]);
     umask(077); /* files of a run are private, whatever the user's umask */
+    if (argc == 2 && strcmp(argv[1], CHANNEL) == 0) {
+        counts_instructions = getenv("SYSCOST_INSTRUCTIONS") != NULL;
+        return serve();
+    }
     if (is_guest(argc, argv)) {
         counts_instructions = getenv("SYSCOST_INSTRUCTIONS") != NULL;
         be_init(serve, launch);

@@ -102,7 +102,7 @@ fn all_programs(out: &Path, is_static: bool) -> Vec<Program> {
             .filter(|program| program.is_dynamic)
             .for_each(|program| program.optional = true);
     }
-    all.extend([janitor(), confine(), launch()]);
+    all.extend([janitor(), confine("probe", false), launch()]);
     all
 }
 
@@ -111,22 +111,6 @@ fn all_programs(out: &Path, is_static: bool) -> Vec<Program> {
 fn janitor() -> Program {
     let arguments = "-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt";
     program("janitor", words(arguments))
-}
-
-/// The launcher of environments. It is the same for all of them, since it runs on this system before it becomes the program.
-fn confine() -> Program {
-    let extra = [
-        "confine",
-        "container",
-        "filters",
-        "notify",
-        "landlock",
-        "agent",
-    ]
-    .map(|name| format!("probe/extra/{name}.c"))
-    .join(" ");
-    let arguments = format!("-std=c11 -O2 -Wall -s {extra} probe/ground.c");
-    program("confine", words(&arguments))
 }
 
 /// The launcher of traced commands. On architectures for which it makes its own calls, it is linked without a C library.

@@ -128,6 +128,7 @@ static void attach(void) {
 
 struct pipes {
     int to[2], from[2]; /* the program's input and output */
+    void (*attach)(void), (*detach)(void);
 };
 
 /* Passes on what there is, after `before`. 0 at the end. */
@@ -149,18 +150,16 @@ static int relay(void *data) {
     for (;;) {
         if (poll(input, COUNT(input), -1) < 0) continue;
         if (input[1].revents) {
-            if (!pass_on(pipes->from[0], STDOUT_FILENO, detach)) _exit(0);
-        } else if (input[0].revents && !pass_on(STDIN_FILENO, pipes->to[1], attach)) {
+            if (!pass_on(pipes->from[0], STDOUT_FILENO, pipes->detach)) _exit(0);
+        } else if (input[0].revents && !pass_on(STDIN_FILENO, pipes->to[1], pipes->attach)) {
             close(pipes->to[1]);
             input[0].fd = -1;
         }
     }
 }
 
-void agent(char **arguments) {
-    struct pipes pipes;
-    (void)arguments;
-    load_programs();
+void attach_during_requests(void (*attach)(void), void (*detach)(void)) {
+    struct pipes pipes = {.attach = attach, .detach = detach};
     attach(); /* whether it may */
     detach();
     DO(pipe2(pipes.to, O_CLOEXEC));
@@ -168,5 +167,11 @@ void agent(char **arguments) {
     start_untraced(relay, &pipes);
     DO(dup2(pipes.to[0], STDIN_FILENO));
     DO(dup2(pipes.from[1], STDOUT_FILENO));
+}
+
+void agent(char **arguments) {
+    (void)arguments;
+    load_programs();
+    attach_during_requests(attach, detach);
 }
 #endif

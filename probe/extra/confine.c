@@ -115,7 +115,7 @@ static _Noreturn void helper_failed(const char *name, int status) {
 /* ---- filters and the CPU's speculation ---- */
 
 static void seccomp(char **arguments) {
-    if (!filter_calls(arguments[0])) fail(0, "confine: no such filter");
+    if (!filter_calls(arguments[0], arguments[0] ? arguments[1] : NULL)) fail(0, "confine: no such filter");
 }
 
 #ifndef PR_SET_SPECULATION_CTRL
@@ -138,6 +138,9 @@ static void no_store_bypass(char **arguments) { (void)arguments, disable_specula
 static void no_indirect_branches(char **arguments) { (void)arguments, disable_speculation(PR_SPEC_INDIRECT_BRANCH); }
 
 /* ---- namespaces ---- */
+
+/* For comparison: started as by the other ways. */
+static void nothing(char **arguments) { (void)arguments; }
 
 static void write_text(const char *path, const char *text) {
     int file = open(path, O_WRONLY | O_CLOEXEC);
@@ -163,6 +166,8 @@ static void own_user_namespace(int others) {
     map_own("/proc/self/uid_map", uid);
     map_own("/proc/self/gid_map", gid);
 }
+
+static void user_namespace(char **arguments) { (void)arguments, own_user_namespace(0); }
 
 /* What is mounted from now on does not reach other namespaces; what is unmounted there is unmounted here too. */
 static void keep_mounts_here(void) { DO(mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL)); }
@@ -299,6 +304,39 @@ static void make_image(const char *mebibytes, char **command) {
     if (status != 0) helper_failed(command[0], status);
 }
 
+static void enable_controllers(void) {
+    static const char *const controllers[] = {"+memory", "+cpu"};
+    for (size_t i = 0; i < COUNT(controllers); i++) write_text("cgroup.subtree_control", controllers[i]);
+}
+
+static int has_groups(void) {
+    char line[4096];
+    int has = 0;
+    FILE *mounts = fopen("/proc/self/mounts", "re");
+    if (!mounts) cannot("/proc/self/mounts");
+    while (fgets(line, sizeof line, mounts)) has |= strstr(line, " cgroup") != NULL;
+    fclose(mounts);
+    return has;
+}
+
+/* DEPTH: into a control group so many levels below the root, each with the controllers of memory and CPU time. A group outlives its
+   processes: only where nobody else has groups, in a machine that ends with the program. */
+static void cgroup(char **arguments) {
+    int depth = arguments[0] ? atoi(arguments[0]) : 1, here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (has_groups()) fail(ENOTSUP, "control groups: in an emulated machine only");
+    DO(here);
+    own_mounts();
+    mount_here("cgroup2", "cgroup2", NULL);
+    for (int level = 0; level < depth; level++) {
+        enable_controllers();
+        if (mkdir("level", 0700) != 0 && errno != EEXIST) cannot("mkdir of a control group");
+        DO(chdir("level"));
+    }
+    write_text("cgroup.procs", "0");
+    DO(fchdir(here));
+    close(here);
+}
+
 /* A free loop device with the image, which has no name any more; its path in `path`. */
 static int attach_image(int control, char path[32]) {
     struct loop_config config = {.info.lo_flags = LO_FLAGS_AUTOCLEAR};
@@ -426,8 +464,9 @@ static const struct way {
     const char *name;
     void (*enter)(char **arguments);
 } ways[] = {
-    {"seccomp", seccomp}, {"ssbd", no_store_bypass}, {"spec-ib", no_indirect_branches},
-    {"notify", notify}, {"landlock", landlock}, {"agent", agent}, {"namespaces", namespaces}, {"ptrace", traced}, {"idmapped", idmapped},
+    {"none", nothing}, {"seccomp", seccomp}, {"ssbd", no_store_bypass}, {"spec-ib", no_indirect_branches},
+    {"notify", notify}, {"landlock", landlock}, {"agent", agent}, {"bpf", bpf_hook}, {"cgroup", cgroup},
+    {"userns", user_namespace}, {"namespaces", namespaces}, {"ptrace", traced}, {"idmapped", idmapped},
     {"tmpfs", tmpfs}, {"overlay", overlay}, {"loop", loop}, {"fuse", fuse}, {"pin", pinned}, {"join", join},
 };
 

@@ -32,4 +32,11 @@ char **container(char **arguments, char **program);
 
 /* Runs BPF programs at all system calls of the machine while the program works on a request (agent.c). */
 void agent(char **arguments);
+
+/* Calls `attach` when a request to the program passes, and `detach` before an answer does, in a helper (agent.c). */
+void attach_during_requests(void (*attach)(void), void (*detach)(void));
+
+/* KIND [NAME...]: runs a BPF program that does nothing at each of these functions, tracepoints or hooks of security modules, as
+   `agent` does (hook.c). */
+void bpf_hook(char **arguments);
 #endif

@@ -81,6 +81,21 @@ static void look_at_arguments(void) {
     end(SECCOMP_RET_ALLOW);
 }
 
+/* ---- of a given length ---- */
+
+static size_t length;
+
+/* All instructions are executed: a load, comparisons with values that nothing has, and the verdict, which alone is the shortest. */
+static void compare_in_vain(void (*load_value)(void)) {
+    if (length > 1) load_value();
+    for (size_t i = 2; i < length; i++) add(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, UNLIKELY + (uint32_t)i);
+    end(SECCOMP_RET_ALLOW);
+}
+
+static void load_last_argument(void) { load_argument(5); }
+static void compare_number(void) { compare_in_vain(load_number); }
+static void compare_argument(void) { compare_in_vain(load_last_argument); }
+
 /* ---- the shape of Docker's default profile ---- */
 
 #if defined __x86_64__
@@ -171,7 +186,10 @@ static void like_docker(void) { fail(ENOSYS, "this profile on this kind of proce
 static const struct {
     const char *name;
     void (*make)(void);
-} kinds[] = {{"numbers", allow_numbers}, {"arguments", look_at_arguments}, {"docker", like_docker}};
+} kinds[] = {
+    {"numbers", allow_numbers}, {"arguments", look_at_arguments}, {"docker", like_docker},
+    {"cached", compare_number}, {"uncached", compare_argument},
+};
 
 /* Without new privileges, which everybody may do (seccomp(2)). */
 static int install(unsigned long flags) {
@@ -182,7 +200,8 @@ static int install(unsigned long flags) {
     return (int)result;
 }
 
-int filter_calls(const char *kind) {
+int filter_calls(const char *kind, const char *instructions) {
+    length = instructions ? strtoul(instructions, NULL, 10) : 1;
     for (size_t i = 0; i < COUNT(kinds); i++) {
         if (!kind || strcmp(kinds[i].name, kind) != 0) continue;
         kinds[i].make();

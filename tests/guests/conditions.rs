@@ -19,6 +19,62 @@ fn instructions(guest: &Guest, greeting: &str) -> Result<u64, Failure> {
 }
 
 #[test]
+fn a_guest_puts_its_channels_behind_filters_domains_and_programs() {
+    let name = needs!(emulated_kernel());
+    let ways = "none seccomp:cached:1 seccomp:cached:100 seccomp:uncached:2 seccomp:uncached:100 landlock:1 landlock:16 \
+                bpf:raw_tp bpf:fentry bpf:kprobe cgroup:16 overlay toaster";
+    let environments = ways
+        .split_whitespace()
+        .map(|way| format!("{name} confine={way}"));
+    let environments = environments.collect::<Vec<_>>().join(",");
+    let output = Place::new().run((
+        "run id.getppid file.open_close --no-verify --quiet --format json --env",
+        [&*environments],
+    ));
+    let run = json(&output);
+    let record = |way: &str, operation: &str| {
+        let mut records = list(&run["records"]).iter();
+        let environment = format!("{name} confine={way}");
+        let record = records.find(|record| {
+            record["environment"] == *environment && record["operation"] == operation
+        });
+        record.unwrap().clone()
+    };
+    let calls = |way| record(way, "id.getppid")["instructions"].as_f64().unwrap();
+    let opens = |way| {
+        let record = record(way, "file.open_close");
+        record["instructions"].as_f64().unwrap()
+    };
+    let none = calls("none");
+    // The kernel does not run a filter whose verdict depends on the number alone.
+    let cached = calls("seccomp:cached:100");
+    assert!(cached > none + 50.0, "{none} {cached}");
+    assert_eq!(cached, calls("seccomp:cached:1"));
+    // It executes a comparison and a jump for each instruction of the others.
+    let (short, long) = (calls("seccomp:uncached:2"), calls("seccomp:uncached:100"));
+    assert_eq!(long - short, 2.0 * 98.0);
+    // Files only, and each domain for itself.
+    assert_eq!(calls("landlock:16"), none);
+    let layers = ["none", "landlock:1", "landlock:16"].map(opens);
+    assert!(
+        layers[1] > layers[0] + 500.0 && layers[2] > layers[1] + 15.0 * 50.0,
+        "{layers:?}"
+    );
+    let programs = ["bpf:raw_tp", "bpf:fentry", "bpf:kprobe"].map(calls);
+    assert!(
+        programs.iter().all(|program| *program > none + 50.0),
+        "{programs:?}"
+    );
+    assert!(opens("cgroup:16") > layers[0] + 50.0);
+    for (way, reason) in [
+        ("overlay", "which this kernel does not have"),
+        ("toaster", "confine: no such way"),
+    ] {
+        expect_in(record(way, "id.getppid").to_string(), reason);
+    }
+}
+
+#[test]
 #[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn rules_of_audit_cost_instructions_and_directories_on_a_disk_can_ignore_case() {
     let name = needs!(emulated_kernel());

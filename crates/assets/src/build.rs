@@ -83,6 +83,27 @@ pub fn dynamic_probe(
     vec![dynamic("libsyscost_cross.so", library), dynamic(name, main)]
 }
 
+/// The launcher of environments: one for all that this system has, which runs before the program, and one for each kind of guest,
+/// whose compiler may lack headers of the kernel.
+pub fn confine(probe: &str, optional: bool) -> Program {
+    let extra = [
+        "confine",
+        "container",
+        "filters",
+        "notify",
+        "landlock",
+        "agent",
+        "hook",
+    ]
+    .map(|name| format!("{probe}/extra/{name}.c"))
+    .join(" ");
+    let arguments = format!("-std=c11 -O2 -Wall -s {extra} {probe}/ground.c");
+    Program {
+        optional,
+        ..program("confine", words(&arguments))
+    }
+}
+
 fn cross(probe: &str) -> String {
     format!("{probe}/extra/cross.c")
 }

@@ -105,7 +105,7 @@ pub struct RunArgs {
     /// All are measured in the same rounds, and each case shows its ratio to the first, paired round by round.
     /// linux-VERSION is a fetched kernel in an emulated machine, linux-arm64-VERSION one for arm64, linux:FILE any,
     /// and 'linux-VERSION PARAMETERS' one with boot parameters, memory=MIB or cpu=NAME: there, instructions are
-    /// counted.
+    /// counted. 'NAME confine=WAY', e.g. 'native confine=landlock:16', attaches a filter or hook (docs/options.md).
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, help_heading = ENVIRONMENT)]
     pub environments: Vec<String>,
     /// Also measure how long each environment takes to start, and the memory that it needs.

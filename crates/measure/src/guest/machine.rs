@@ -7,6 +7,7 @@ use super::kept::{self, Loading, State};
 use super::{Channel, CommandFiles, Monitor, Program, ToCount, Traced, images};
 use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
+use assets::CONFINE;
 use model::{Counted, Facts, Failure, FailureKind, Unit};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -121,7 +122,8 @@ impl Machine {
     pub fn ask(&self, workers: &Workers, plan: &[ToCount]) -> Result<Guest, Failure> {
         let secret = format!("{:016x}.", rand::random::<u64>());
         let lines: String = plan.iter().map(|case| case.line() + "\n").collect();
-        let asked = self.asked(&format!("{secret}\n{lines}"));
+        let way = self.environment.confine.as_deref().unwrap_or_default();
+        let asked = self.asked(&format!("{secret} {way}\n{lines}"));
         let (mut command, state) = asked.map_err(|error| failed(&self.environment.name, &error))?;
         command.extend(self.options.arguments.iter().cloned());
         let mut start = Command::new(&command[0]);
@@ -231,7 +233,7 @@ pub struct Guest {
 /// Such as /proc/kallsyms, takes long over a console.
 const FILE: u32 = 12;
 const QUESTION: &str = "question";
-const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
+const COMPANIONS: [&str; 3] = ["tiny-static", "bare", CONFINE];
 /// Numbers of channels in init.c end before this.
 const CHANNELS: u32 = 4096;
 

@@ -9,7 +9,7 @@ use super::cache::Cache;
 use super::directory::write_program;
 use super::{key, on_path};
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use assets::build::programs;
+use assets::build::{confine, programs};
 use assets::{ENVIRONMENTS, PROBE};
 pub use command::{Meeting, free_name};
 use include_dir::Dir;
@@ -76,6 +76,9 @@ pub struct Environment {
     pub append: String,
     #[serde(skip)]
     pub memory_mib: Option<u32>,
+    /// The way of probe/extra/confine.c that the name asks for, its words separated by colons.
+    #[serde(skip)]
+    pub confine: Option<String>,
     #[serde(default = "unchanged")]
     pub run: Vec<String>,
     /// For a command of the user's, if not as `run`.
@@ -135,7 +138,7 @@ impl Environment {
     pub fn find(name: &str) -> Result<Environment> {
         let parts =
             name::parse(name, |name| file(name).is_some()).with_context(|| no_environment(name))?;
-        let environment = match &parts.kernel {
+        let mut environment = match &parts.kernel {
             Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_image(path)?,
             _ => Environment::read(&parts.file)?,
         };
@@ -155,11 +158,23 @@ impl Environment {
             parts.cpu.is_none() || environment.cpu.is_some(),
             "environment {file}: its processor cannot be chosen"
         );
+        if let Some(way) = &parts.confine
+            && !environment.is_guest
+        {
+            ensure!(
+                !environment.has_starter(),
+                "environment {file}: it has a launcher of its own"
+            );
+            let words = ["{confine}"].into_iter().chain(way.split(':'));
+            environment.run = words.chain(["--", PROGRAM]).map(String::from).collect();
+            environment.relays = way.starts_with("bpf") || way.starts_with("agent");
+        }
         Ok(Environment {
             name: name.to_string(),
             kernel: parts.kernel,
             cpu: parts.cpu.or(environment.cpu),
             memory_mib: parts.memory.map(|mib| memory(&mib)).transpose()?,
+            confine: parts.confine,
             append: parts.append,
             ..environment
         })
@@ -377,7 +392,11 @@ impl Environment {
             .filter(|p| p.ends_with(".c") && !p.starts_with("extra/"))
             .collect();
         // The probe and the programs that some operations start; optional ones may fail to build.
-        for program in programs(".", &c_files, ".", self.is_static) {
+        let mut programs = programs(".", &c_files, ".", self.is_static);
+        if self.is_guest {
+            programs.push(confine(".", true));
+        }
+        for program in programs {
             let mut command = cache.compiler(&compiler[0], directory);
             command.args(&compiler[1..]);
             // A static probe still starts a dynamically linked program.

@@ -222,7 +222,13 @@ impl Reader<'_> {
         groups: &[&'static str],
     ) -> Result<Vec<String>> {
         let allowed = [&Environment::names()[..], groups].concat();
-        self.among("environments", names, &allowed)
+        names
+            .iter()
+            .map(|name| match Environment::find(name.get_ref()) {
+                Ok(environment) => Ok(environment.name),
+                Err(_) => self.known("environments", name, &allowed),
+            })
+            .collect()
     }
 
     fn views(&self, names: &[Spanned<String>]) -> Result<Vec<String>> {

@@ -16,6 +16,7 @@ pub struct Name {
     pub kernel: Option<Kernel>,
     pub cpu: Option<String>,
     pub memory: Option<String>,
+    pub confine: Option<String>,
     pub append: String,
 }
 
@@ -23,7 +24,7 @@ pub struct Name {
 pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
     let (base, words) = name.split_once(' ').unwrap_or((name, ""));
     let (file, kernel) = file_and_kernel(base, is_file)?;
-    let (mut cpu, mut memory, mut append) = (None, None, Vec::new());
+    let (mut cpu, mut memory, mut confine, mut append) = (None, None, None, Vec::new());
     for word in words.split_whitespace() {
         // The kernel has no parameters of these names.
         if let Some(chosen) = word.strip_prefix("cpu=") {
@@ -31,6 +32,8 @@ pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
             cpu = Some(chosen.replace(':', ","));
         } else if let Some(mib) = word.strip_prefix("memory=") {
             memory = Some(mib.to_string());
+        } else if let Some(way) = word.strip_prefix("confine=") {
+            confine = Some(way.to_string());
         } else {
             append.push(word);
         }
@@ -40,6 +43,7 @@ pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
         kernel,
         cpu,
         memory,
+        confine,
         append: append.join(" "),
     })
 }
@@ -110,10 +114,11 @@ mod tests {
                 (file, kernel, append)
             );
         }
-        let cpu = read("linux-6.1 pti=on cpu=Haswell:-avx audit=1 memory=64").unwrap();
+        let cpu = read("linux-6.1 pti=on cpu=Haswell:-avx audit=1 memory=64 confine=landlock:16")
+            .unwrap();
         assert_eq!(
-            [cpu.cpu.as_deref(), cpu.memory.as_deref()],
-            [Some("Haswell,-avx"), Some("64")]
+            [cpu.cpu, cpu.memory, cpu.confine],
+            ["Haswell,-avx", "64", "landlock:16"].map(|text| Some(text.to_string()))
         );
         assert_eq!(cpu.append, "pti=on audit=1");
         for none in ["", "other", "linux-", "linux:", "other-6.1", " linux"] {
