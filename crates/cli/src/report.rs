@@ -152,7 +152,7 @@ fn portrait(args: &ReportArgs, selection: &Selection, index: usize, mut run: Run
     Portrait::new("", &run, is_detailed)
 }
 
-/// Records of a file beside the baseline that are shown in detail: a page of more would be too large for a browser.
+/// Beside the baseline, in detail: a page of more would be too large for a browser.
 const MOST_RECORDS: usize = 2000;
 
 /// The baseline is always shown in detail. It is known by its file before anything is read; asked for by the label that its

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use store::StoreError;
 use trace::race;
 
-/// How long the starts of environments are measured, unless the whole run has a limit.
+/// Unless the whole run has a limit.
 const START_UPS: Duration = Duration::from_secs(12);
 
 /// The cases that all sides measure. Snippets do not run with another probe or on another machine.

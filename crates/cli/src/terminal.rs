@@ -3,7 +3,7 @@
 use report::{Screen, ascii};
 use std::io::IsTerminal;
 
-/// The width of output that is not a terminal, such as a pipe.
+/// Such as a pipe.
 const PIPE: u16 = 100;
 
 /// Standard output's screen. COLUMNS overrides its width; NO_COLOR and TERM=dumb turn colour off, a locale without UTF-8 all

@@ -13,7 +13,7 @@ use stats::median;
 use std::time::{Duration, Instant};
 use sys::counters::{Counter, Offer, wait_until_asleep};
 
-/// Launches of a worker: what differs between them (addresses, hash chains) is part of the scatter.
+/// What differs between them (addresses, hash chains) is part of the scatter.
 const LAUNCHES: usize = 5;
 /// Enough if they take longer than the caller has time.
 const FEWEST_LAUNCHES: usize = 3;

@@ -52,7 +52,7 @@ impl Proof {
 /// Entries that are not as declared are counted again: a real difference comes back, one of a
 /// partner that was late does not.
 const RECOUNTS: usize = 2;
-/// The longest request under ptrace, unless the caller has less time.
+/// Under ptrace, unless the caller has less time.
 pub const REQUEST: Duration = Duration::from_millis(20);
 /// A request that makes more of them is not counted to its end: counting takes microseconds each.
 const MOST_ENTRIES: u64 = 200_000;

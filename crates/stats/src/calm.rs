@@ -22,9 +22,9 @@ const FEWEST_ROUNDS: usize = 30;
 /// The undisturbed rounds of a run; by default all of them.
 #[derive(Debug, Default, PartialEq)]
 pub struct Calm {
-    /// Whether each round was undisturbed, by time block. `None` if nothing is known.
+    /// By time block; `None` if nothing is known.
     rounds: Option<Vec<Vec<bool>>>,
-    /// ln of what each member of the panel was above its floor, by block and round; NaN for a slot without samples.
+    /// Above its floor, by block and round; NaN for a slot without samples.
     above: Vec<Vec<Vec<f64>>>,
     share: Option<f64>,
     is_short: bool,
@@ -161,7 +161,7 @@ impl Calm {
     }
 }
 
-/// How far the median member was above its floor in a round; infinite if too few of them have samples in it.
+/// Infinite if too few of them have samples in it.
 fn median_above(above: &[Vec<Vec<f64>>], block: usize, round: usize) -> f64 {
     let all: Vec<usize> = (0..above.len()).collect();
     let logs = in_round(above, &all, block, round);

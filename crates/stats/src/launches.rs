@@ -41,7 +41,7 @@ pub struct Launches {
     pub levels_ns: Vec<f64>,
     /// 0 if there was none.
     pub rounds: usize,
-    /// ln of what launches of the panel scatter by, as a standard deviation; 0 if that is unknown.
+    /// A standard deviation; 0 if unknown.
     pub launch_scatter: f64,
     /// The cost relative to the machine, in units of its panel.
     pub relative: Option<f64>,
@@ -52,7 +52,7 @@ pub struct Launches {
     /// ln of how much slower everything was in a run that was disturbed all the time; else 0.
     pub disturbed_ln: f64,
     pub is_disturbed: bool,
-    /// The step of the clock, as a share of a batch; 0 if it is unknown.
+    /// As a share of a batch; 0 if unknown.
     pub clock_step: f64,
 }
 

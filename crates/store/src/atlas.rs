@@ -165,7 +165,6 @@ pub fn steps_path(
     ))
 }
 
-/// The differences from the usual machine, as part of a file's name.
 fn variant(machine: &AtlasMachine, usual: &str) -> String {
     let cpu = if machine.cpu != usual {
         Some(format!("cpu={}", machine.cpu))

@@ -100,11 +100,10 @@ pub enum Problem {
     Read(io::Error),
     TooLarge(u64),
     Empty,
-    /// How the text is stored, and what to do.
     Encoded(&'static str),
     Truncated(Location),
     NotJson(Location, String),
-    /// A table or log of strace that cannot be used: the reason, and the remedy.
+    /// The reason, and the remedy.
     Strace(&'static str),
     Foreign,
     /// Its probable format, and the remedy.
@@ -190,7 +189,7 @@ impl Problem {
 /// It has the right type.
 #[derive(Debug)]
 pub struct Invalid {
-    /// Its JSON path; in a record, also the name of the case.
+    /// In a record, also the name of the case.
     pub place: String,
     pub what: String,
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use sys::temporary::{self, Temporary, folder_of};
 
-/// Before the umask: results are not private.
+/// Before the umask.
 const NEW: u32 = 0o666;
 
 pub type Fill<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;

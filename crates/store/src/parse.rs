@@ -30,7 +30,6 @@ pub fn schema_of(bytes: &[u8]) -> Option<String> {
         .map(str::to_string)
 }
 
-/// The only field that files of all kinds and versions have.
 #[derive(Deserialize)]
 struct Header {
     schema: Option<serde_json::Value>,

@@ -8,7 +8,7 @@ pub const MAX_NAME: usize = 4096;
 
 pub type Checked = Result<(), Invalid>;
 
-/// Fractions are bounded like whole numbers: products of three of them are far from the limits of a double.
+/// Products of three of them are far from the limits of a double.
 const MOST: f64 = 18_446_744_073_709_551_616.0;
 
 /// From 0 to 2^64, and not NaN.

@@ -24,9 +24,9 @@ pub struct Checks {
     pub cc: Option<String>,
     pub cpu_quota: Option<f64>,
     pub steal_since_boot_percent: Option<f64>,
-    /// How often cores slowed down because of heat since the machine started; `None` if that is not counted.
+    /// Since the machine started; `None` if not counted.
     pub heat_throttles: Option<u64>,
-    /// The clock frequency that a virtual machine is given, which is not the one it runs at.
+    /// Not the frequency it runs at.
     pub nominal_mhz: Option<f64>,
 }
 

@@ -62,7 +62,7 @@ pub fn faults(tid: i32) -> [u64; 2] {
 pub struct Notice {
     pub tid: i32,
     pub at: Instant,
-    /// The last moment at which it had not happened yet: earlier than `at` if the tracer was busy with others.
+    /// Earlier than `at` if the tracer was busy with others.
     pub not_before: Instant,
     /// How often it has stopped so far. After each stop it is put on a CPU again.
     pub stops: u64,

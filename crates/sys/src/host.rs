@@ -81,8 +81,6 @@ pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
     }
 }
 
-/// Options of the kernel's command line that change the cost of system calls (kernel-parameters.txt). The others may
-/// name disks and addresses, which readers of a result file have no business knowing.
 const COST_OPTIONS: &str = "\
     audit clocksource hpet idle init_on_alloc init_on_free intel_idle intel_pstate isolcpus kpti lockdown mds \
     mitigations nohz nohz_full nopti nosmt nospectre_v1 nospectre_v2 page_alloc preempt pti \

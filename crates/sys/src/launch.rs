@@ -31,7 +31,7 @@ pub struct Launch {
     pub arguments: Vec<CString>,
     pub environment: Vec<CString>,
     pub user: Option<Identity>,
-    /// Signals that were ignored when we started, as by `nohup` and a shell's `&`: the command inherits that.
+    /// As by `nohup` and a shell's `&`: the command inherits that.
     pub ignored: Vec<i32>,
     pub silent: bool,
     /// In a process group of its own, and killed if this process is.
@@ -79,7 +79,6 @@ pub struct Held {
 
 pub struct Started {
     group: Option<u32>,
-    /// Becomes readable when the child has ended.
     descriptor: OwnedFd,
     go: File,
     failure: File,

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 
-/// The kernel's `struct perf_event_attr` in its first version, which every kernel accepts (linux/perf_event.h).
+/// In its first version, which every kernel accepts (linux/perf_event.h).
 #[repr(C)]
 #[derive(Default)]
 pub struct Attributes {

@@ -33,9 +33,8 @@ pub struct Gathered {
     pub ending: Ending,
     pub calls: BTreeMap<String, u64>,
     pub entries: Entries,
-    /// Other processes that it connected to: in a guest, nobody answers there.
+    /// In a guest, nobody answers there.
     pub connected: BTreeSet<Peer>,
-    /// Devices other than those that each system has.
     pub devices: BTreeSet<PathBuf>,
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Default)]
 pub struct Node {
     pub name: String,
-    /// The node that started it; for a process that executed another program, its node before that.
+    /// For a process that executed another program, its node before that.
     pub from: Option<u32>,
     pub processes: u64,
     pub calls: u64,

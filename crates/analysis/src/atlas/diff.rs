@@ -5,7 +5,6 @@ use model::atlas::{AtlasCell, AtlasStep};
 use model::kernel_diff::NotJudged;
 use std::collections::BTreeSet;
 
-/// Every operation is in exactly one of the three.
 #[derive(Debug, Default, PartialEq)]
 pub struct Differences {
     pub changed: Vec<AtlasStep>,

@@ -105,8 +105,7 @@ impl Errors {
         Errors(known.collect())
     }
 
-    /// The extra nanoseconds of one call, and the operation that prices most of these calls. `None` without a price, or if its error is not
-    /// known.
+    /// Of one call, with the operation that prices most of these calls. `None` without a price, or if its error is not known.
     fn difference(&self, count: &CallCount, here: &Costs, there: &Costs) -> Option<(String, f64)> {
         let (here, there) = prices(count, here, there)?;
         let operation = here.basis.operation;

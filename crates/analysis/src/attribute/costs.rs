@@ -214,7 +214,7 @@ fn lines(
     lines
 }
 
-/// Ascending points that differ in `name` alone: the largest set with the same other parameters.
+/// They differ in `name` alone: the largest set with the same other parameters.
 fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
     let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, f64>> = BTreeMap::new();
     for point in points.iter().filter(|point| point.enters) {

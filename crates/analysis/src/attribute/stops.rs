@@ -4,7 +4,7 @@ use super::spent::{Part, PartKind};
 use model::Profile;
 
 // Stops of `dd bs=1` took 12 us by calibration and 27 us beside ten other programs.
-/// Uncertainty of stops, as a multiple of their calibrated time: beside other load, a stopped program also waits for the tracer to run.
+/// As a multiple of their calibrated time: beside other load, a stopped program also waits for the tracer to run.
 const STOPS_VARY: f64 = 3.0;
 
 /// Moves the wall time of stops out of the parts that contain it (`hides`) into a part of its own. If hardly anything is left of those,

@@ -16,7 +16,7 @@ pub enum Per {
     Size,
     Depth,
     Set,
-    /// Directory entries, estimated from the bytes of the list.
+    /// Estimated from the bytes of the list.
     Entries,
     /// A value that is typical of programs.
     Fixed(&'static str, u64),

@@ -232,7 +232,7 @@ fn result(all: &[Contender], contender: &Contender) -> RaceResult {
     }
 }
 
-/// The mean in seconds, if enough ticks divide the CPU time into user mode and kernel.
+/// `None` unless enough ticks divide the CPU time into user mode and kernel.
 fn divided_mean(contender: &Contender, value: fn(&TimedRun) -> u64) -> Option<f64> {
     if contender.is_accounted() && is_divided(contender) {
         Some(mean(&seconds_of(&contender.runs, value)))

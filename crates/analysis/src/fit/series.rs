@@ -146,7 +146,6 @@ fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)>
     })
 }
 
-/// The first of several records with the same value is used.
 fn one_series<'a>(
     key: Key,
     mut group: Vec<(u64, Shown<'a, '_>)>,

@@ -25,7 +25,7 @@ pub struct Rates {
     /// Sorted by calls per second, highest first.
     pub rows: Vec<Row>,
     pub total: Row,
-    /// Groups that called anything of it: programs, or processes where counts are kept by PID.
+    /// Programs, or processes where counts are kept by PID.
     pub callers: usize,
     /// As a share of one CPU.
     pub tax_share: Option<f64>,

@@ -27,7 +27,7 @@ pub struct Live {
     scope: String,
     terminal: Option<Terminal>,
     run: Option<Rc<RefCell<RunDirectory>>>,
-    /// The last interval, or the one at which it was paused.
+    /// Or the one at which it was paused.
     shown: Option<(Rc<Counts>, Rc<Counts>)>,
     arguments: Arguments,
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use trace::Target;
 use trace::race::{Kept, Start, effect};
 
-/// Limit of the race and the measurement of unit costs, so that everything together ends within 20 seconds.
+/// With the measurement of unit costs, so that everything together ends within 20 seconds.
 const LONGEST: Duration = Duration::from_secs(19);
 
 /// A race to come, and the state of the working directory before the command was traced; `None` if that is not known.

@@ -15,9 +15,9 @@ const FAST_CLOCKS: &[&str] = &[
     "riscv_clocksource",
 ];
 const SLOW_CLOCKS: &[&str] = &["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
-/// In nanoseconds: longer than a plain read of a register.
+/// Longer than a plain read of a register.
 const SLOW_READING: f64 = 100.0;
-/// In nanoseconds: a larger step lengthens batches.
+/// A larger step lengthens batches.
 const COARSE_STEP: f64 = 1000.0;
 
 /// Their costs are those of something other than a disk, given with each.

@@ -6,9 +6,9 @@ use model::Host;
 use model::prose::counted;
 use sys::checks::Checks;
 
-/// Running processes per CPU: for a notice, and for a problem.
+/// For a notice, and for a problem.
 const LOAD: (f64, f64) = (0.25, 0.75);
-/// Percentages of CPU time: for a notice, and for a problem.
+/// For a notice, and for a problem.
 const STEAL: (f64, f64) = (0.5, 5.0);
 
 /// The average over the last minute, per CPU that is online.

@@ -211,9 +211,9 @@ impl Lane {
     }
 }
 
-/// Least share of its time that a batch is on a CPU if all of its threads share one: there is always one that can run.
+/// If all of its threads share one: there is always one that can run.
 const ON_ONE_CPU: f64 = 0.8;
-/// The same if they may use several, which are idle while one hands over to another.
+/// If they may use several, which are idle while one hands over to another.
 const ON_SEVERAL: f64 = 0.4;
 
 fn waited(cpu_ns: u64, wall_ns: u64, pinned: bool) -> bool {

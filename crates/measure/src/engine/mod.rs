@@ -87,7 +87,6 @@ impl Slots {
 }
 
 const COLD: Duration = Duration::from_millis(50);
-/// The precision is checked after these shares of the budget.
 const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
 /// Added if too few rounds were undisturbed and no time was promised.
 const EXTRA: f64 = 0.1;

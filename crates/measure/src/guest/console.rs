@@ -16,8 +16,7 @@ const EMPTY: &str = "its console is empty: too little memory (try a name such as
 
 pub(super) struct Console {
     child: Child,
-    /// What lines of channels begin with: the secret of the run, so that programs in the guest
-    /// cannot print such lines.
+    /// The secret of the run, so that programs in the guest cannot print such lines.
     beginning: String,
     lines: BTreeMap<u32, VecDeque<String>>,
     messages: VecDeque<String>,

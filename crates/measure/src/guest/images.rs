@@ -46,7 +46,7 @@ pub struct Facts {
     pub version: String,
     pub suite: String,
     pub bytes: u64,
-    /// Of the kernel as unpacked; the archive's signed lists have that of the package.
+    /// As unpacked; the archive's signed lists have that of the package.
     pub sha256: String,
 }
 

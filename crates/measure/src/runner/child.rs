@@ -38,7 +38,7 @@ pub struct Child {
     hello: Option<Facts>,
 }
 
-/// Longer than any line, and more batches than any request asks for (probe.c, MOST_BATCHES).
+/// And more batches than any request asks for (probe.c, MOST_BATCHES).
 const MOST_OF_LINE: usize = 64 << 10;
 const MOST_BATCHES: usize = 4096;
 const MOST_OF_ANSWER: usize = 4 << 20;
@@ -46,7 +46,7 @@ const ECHO: &str =
     "the command echoes its input: it uses a terminal (leave out -t), or does not start a probe";
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
-/// A wait of which only a part counts may take so many times as long as its timeout.
+/// If only a part of the wait counts, as a multiple of its timeout.
 const BUSY: u32 = 20;
 const LOOK: Duration = Duration::from_millis(100);
 const SHORTEST: Duration = Duration::from_millis(1);

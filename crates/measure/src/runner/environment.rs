@@ -88,7 +88,7 @@ pub struct Environment {
     pub lacks: Option<String>,
     #[serde(default)]
     pub translates: bool,
-    /// podman keeps what it starts until it is asked to remove it, by the label `syscost={run}`.
+    /// podman keeps containers until it is asked to remove them, by the label `syscost={run}`.
     #[serde(default)]
     pub keeps_containers: bool,
     #[serde(default)]

@@ -22,8 +22,7 @@ pub struct Workers {
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
     added_environments: BTreeMap<String, Environment>,
-    /// The CPU asked of probes on other machines: a number, `last` for the last allowed one, or
-    /// `none`.
+    /// On other machines: a number, `last` for the last allowed one, or `none`.
     pub cpu_elsewhere: String,
     variants: BTreeMap<String, Variant>,
     /// Raised; workers do not inherit it.

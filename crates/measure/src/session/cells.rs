@@ -145,7 +145,7 @@ pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
 const SHIFT_MIB: u32 = 3;
 
 const RETRIES: u32 = 3;
-/// The distance between the numbers of a boot and its repeat: no other boot has that number.
+/// No other boot has that number.
 const RETRY: u32 = 1003;
 
 /// They differ from boot to boot, so that a count that depends on the addresses of objects shows as a range.

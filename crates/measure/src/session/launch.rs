@@ -86,10 +86,10 @@ struct Waits {
 /// of the last tick.
 const SETTLE: Duration = Duration::from_micros(500);
 
-/// The share of its time that a worker may wait without being disturbed.
+/// It may wait so much without being disturbed.
 const LEAST_WAIT: f64 = 0.01;
 
-/// The share of its time beyond which a sleeping worker waits for a process that it has started.
+/// Beyond it, a sleeping worker waits for a process that it has started.
 const LEAST_SLEEP: f64 = 0.1;
 
 impl Waits {

@@ -166,9 +166,9 @@ impl Session {
     }
 }
 
-/// Single calls of one case take at most the remaining time divided by this to know their 99th percentile.
+/// Of the remaining time, to know the 99th percentile of one case.
 const MOST_OF_LEFT: u32 = 4;
-/// The most that they take if no time was promised.
+/// If no time was promised.
 const UNPROMISED: Duration = Duration::from_secs(5);
 
 struct Means {

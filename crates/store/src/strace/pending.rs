@@ -1,9 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The longest text of a call whose parts are joined: one that is interrupted again and again does not grow without end.
+/// A call that is interrupted again and again does not grow without end.
 const MOST_TEXT: usize = 1 << 16;
 
-/// The first lines of calls that have not returned, by thread.
 #[derive(Default)]
 pub struct Pending {
     texts: BTreeMap<u64, String>,

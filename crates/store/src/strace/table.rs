@@ -14,11 +14,11 @@ const COUNTS_NOTE: &str =
 struct Kind {
     name: &'static str,
     note: &'static str,
-    /// Words of its titles. Any of them may be missing, but for the name of calls.
+    /// Any may be missing, but for the name of calls.
     titles: &'static [&'static str],
-    /// Titles of the columns with names, calls and times.
+    /// Names, calls and times.
     named: [&'static str; 3],
-    /// Units in titles, and what one is in seconds; without one, the last.
+    /// With what one is in seconds; without one, the last.
     units: &'static [(&'static str, f64)],
     /// Calls, times.
     lacks: [&'static str; 2],

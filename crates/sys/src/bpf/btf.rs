@@ -26,7 +26,7 @@ const MOST_WITHIN: usize = 256;
 pub struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
-    /// The offset of each type in `types`, by type ID; type 0 is void and has none.
+    /// By type ID; type 0 is void and has none.
     offsets: Vec<u32>,
     named: HashMap<(TypeKind, &'a str), u32>,
 }

@@ -37,11 +37,11 @@ const TURNS_PER_BATCH: u32 = 25;
 const BARE_PER_BATCH: u32 = 100;
 const PROCESSES_PER_BATCH: u32 = 2;
 const PAGE_BYTES: usize = 4096;
-/// Bytes that are read before each call: as many as first-level caches hold.
+/// As many as first-level caches hold.
 const MEMORY: usize = 32 << 10;
 const CACHE_LINE: usize = 64;
 
-/// Measures and answers once per byte that it reads, until the pipe is closed.
+/// Once per byte that it reads, until the pipe is closed.
 struct Caller {
     child: Pid,
     cpu: Option<u32>,
@@ -330,7 +330,7 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
     }
 }
 
-/// Sends back what it gets, until the other end is closed.
+/// Until the other end is closed.
 struct Peer {
     to: OwnedFd,
     from: OwnedFd,

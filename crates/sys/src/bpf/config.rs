@@ -44,7 +44,7 @@ pub enum Scope {
     System,
 }
 
-/// The property, besides the name, that distinguishes groups of processes: `enum group_by`.
+/// Besides the name: `enum group_by`.
 #[derive(Clone, Copy)]
 pub enum GroupBy {
     Name = 0,

@@ -179,7 +179,6 @@ shared! {
         counted: Counted,
     }
 
-    /// Not handed to the shared maps yet.
     Window "window" {
         flushes: u64,
         peak_pages: u64,
@@ -296,7 +295,7 @@ shared! {
         frames: [u64; LOCK_FRAMES],
     }
 
-    /// The address of a socket's peer, or its own if it has no peer.
+    /// Its own if it has no peer.
     #[derive(Debug, PartialEq, Eq)]
     Address "address" {
         family: u16,

@@ -9,7 +9,7 @@ use object::{
     SymbolKind,
 };
 
-/// The programs for this architecture. Built by `bpf/build`, and embedded so that users need no compiler.
+/// Built by `bpf/build`, and embedded so that users need no compiler.
 #[cfg(target_arch = "aarch64")]
 pub const BYTES: &[u8] = include_bytes!("../../../../bpf/syscost.arm64.o");
 #[cfg(not(target_arch = "aarch64"))]

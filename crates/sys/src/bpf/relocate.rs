@@ -19,7 +19,6 @@ const KERNEL_FUNCTION: u64 = 2;
 
 const LOAD_WORDS: u8 = 0x18;
 const LOAD: u64 = 1;
-/// The bytes that a load's two bits of size stand for.
 const SIZES: [u32; 4] = [4, 2, 1, 8];
 /// A call of a helper that does not exist, whose number shows up in the verifier's log; libbpf uses the same.
 const MISSING: u64 = 0x85 | 195_896_080 << 32;

@@ -18,7 +18,7 @@ pub struct Raw {
     pub durations: Vec<(DurationKey, u64)>,
     pub groups: BTreeMap<u32, Group>,
     pub usage: Vec<(u32, Used)>,
-    /// By number of group: processes that have had its name, except those that have it now.
+    /// Without those that have it now.
     pub started: BTreeMap<u32, u64>,
     pub sections: BTreeMap<u32, Section>,
     pub live: Vec<Live>,
@@ -31,7 +31,7 @@ pub struct Raw {
     pub names: BTreeMap<u64, Name>,
     pub stack_counts: Vec<(StackKey, Counted)>,
     pub slowest: Vec<Slow>,
-    /// Samples that were taken beside the counting of calls, outside of calls.
+    /// Beside the counting of calls, outside of calls.
     pub places: Vec<(Place, u64)>,
     pub peak_pages: u64,
     /// Calls moved between the maps while they were read: some may be here twice or not at all.

@@ -21,7 +21,7 @@ const BY_FREQUENCY: u64 = 1 << 10;
 const MOST_OF_ALL: &str = "proc/sys/kernel/perf_event_max_sample_rate";
 /// Samples a second: primes, so that events at a round number of hertz are hit neither always nor never.
 const RATES: [u64; 7] = [1999, 997, 499, 397, 317, 251, 127];
-/// The largest share of CPU time that interrupts may take; refilling the caches behind them comes on top.
+/// Refilling the caches behind interrupts comes on top.
 const MOST_COST: f64 = 0.009;
 /// How often, and for how long, this process is interrupted to time an interrupt.
 const TRIAL_HZ: u64 = 4_999;

@@ -27,14 +27,14 @@ pub struct Entry {
     pub modified_s: i64,
     pub size: u64,
     pub changed: bool,
-    /// Known from a list of its directory only: its contents were not used.
+    /// Its contents were not used.
     pub only_listed: bool,
     /// A directory on the way to others: the command did not see its times.
     pub only_passed: bool,
     pub kept: Option<PathBuf>,
 }
 
-/// Files by path, without symbolic links on the way.
+/// Without symbolic links on the way.
 pub struct Entries {
     all: BTreeMap<PathBuf, Entry>,
     known: HashMap<PathBuf, Option<PathBuf>>,

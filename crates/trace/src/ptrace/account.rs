@@ -12,9 +12,9 @@ use sys::usage::Used;
 pub struct Ended {
     pub pid: i32,
     pub parent: Option<i32>,
-    /// CPU time of the process alone, if known.
+    /// Of the process alone, if known.
     pub cpu_ns: Option<u64>,
-    /// Usage with the children that it waited for.
+    /// With the children that it waited for.
     pub used: Used,
     pub peak_rss_kib: u64,
 }
@@ -22,7 +22,7 @@ pub struct Ended {
 #[derive(Default)]
 pub struct TreeAccount {
     running: HashMap<i32, Used>,
-    /// The usage of the root, and of processes that nobody waited for.
+    /// With processes that nobody waited for.
     total: Used,
     peak_rss_kib: u64,
     root_ended: bool,

@@ -31,7 +31,7 @@ const LEAST_WAIT_NS: u64 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
+    /// A null call waits for nothing but the tracer.
     pub off_cpu_ns: u64,
     pub added: Option<Overhead>,
     pub added_cpu_ns: Option<f64>,

@@ -30,7 +30,7 @@ pub struct Key {
 #[derive(Clone, Copy)]
 pub struct Took {
     pub blocked_ns: u64,
-    /// CPU time, with that of the stops; `None` if the call did not return.
+    /// With that of the stops; `None` if the call did not return.
     pub cpu_ns: Option<u64>,
 }
 

@@ -36,7 +36,7 @@ struct Task {
     faults: [u64; 2],
     inside: Option<Inside>,
     clock: Option<ThreadClock>,
-    /// The time that it had waited for a CPU when last looked at.
+    /// When last looked at.
     waiting_ns: u64,
 }
 

@@ -8,7 +8,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Calls that can change the file that they name.
 const CHANGING: &[&str] = &[
     "open",
     "openat",
@@ -36,7 +35,6 @@ const CHANGING: &[&str] = &[
     "lsetxattr",
 ];
 
-/// Calls after which the file is gone.
 const REMOVING: &[&str] = &[
     "unlink",
     "unlinkat",
@@ -46,7 +44,7 @@ const REMOVING: &[&str] = &[
     "renameat2",
 ];
 
-/// Directories in which file times are those of the last look.
+/// Their file times are those of the last look.
 const OF_THE_KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
 
 /// A file's times may be so much earlier than the clock: kernels use the time of their last tick.

@@ -26,7 +26,7 @@ pub struct Left {
 struct State {
     /// Children that no command left, or that have been named.
     known: BTreeSet<i32>,
-    /// Processes that were seen once and may be about to end, with the command's text.
+    /// They may be about to end; with the command's text.
     seen: BTreeMap<i32, String>,
     named: BTreeMap<String, BTreeSet<String>>,
 }

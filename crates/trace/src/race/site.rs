@@ -26,7 +26,7 @@ pub const MOUNTED: &str = "held";
 
 pub struct Inside {
     pub environment: Environment,
-    /// The launch for counting the command's calls: nobody waits for the environment.
+    /// Nobody waits for the environment.
     pub counted: Launch,
     pub empty: Launch,
     pub site: Site,
@@ -40,7 +40,7 @@ pub struct Site {
     pub is_fresh: bool,
     /// How the environment's own file system gets these files.
     pub files: Option<Files>,
-    /// The launch by which our launcher makes the file system, which the executions join.
+    /// The executions join it.
     pub launch: Option<Launch>,
     mounted: RefCell<Option<Mounted>>,
     copy: Rc<FreshCopy>,

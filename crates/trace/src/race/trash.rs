@@ -69,7 +69,7 @@ impl Trash {
         held.files > MOST.files || held.bytes > MOST.bytes
     }
 
-    /// The use of what was moved, and of files that others have made on the file system since.
+    /// Also of files that others have made on the file system since.
     fn held(&self) -> Used {
         let Some((before, now)) = self.before.get().zip(self.used()) else {
             return Used::default();

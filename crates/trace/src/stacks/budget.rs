@@ -8,7 +8,7 @@ use std::ops::Range;
 use sys::clock::now_ns;
 
 const BYTES: u64 = 64 << 20;
-/// The largest number of images whose file stays open until its names are needed.
+/// Open until their names are needed.
 const FILES: u64 = 512;
 const CPU_NS: u64 = 2_000_000_000;
 /// CPU time of each event and name that is not counted: usual ones take less.

@@ -10,7 +10,7 @@ use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, ReadRef};
 use std::sync::Arc;
 
-/// The largest section that is read; larger ones take too long.
+/// Larger ones take too long.
 const LARGEST: u64 = 8 << 20;
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 

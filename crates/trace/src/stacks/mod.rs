@@ -33,7 +33,7 @@ use sys::bpf::{Event, Executed, Forked, Live, Mapped, Python, Sample, Script, St
 use sys::step::{self, parse_mapping};
 use zerocopy::FromBytes;
 
-/// The largest number of threads in a call whose stacks are read, and the bytes of each.
+/// With the bytes of each.
 const MOST_OPEN: usize = 512;
 const OPEN_BYTES: usize = 32_768;
 pub const UNKNOWN: &str = "[unknown]";
@@ -63,13 +63,13 @@ pub struct Stacks {
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
     slow: HashMap<u32, usize>,
     calls: u64,
-    /// Processes that execute Python, and the offset of the instructions in its code objects.
+    /// With the offset of the instructions in its code objects.
     pythons: HashMap<u32, u64>,
     new_pythons: Vec<(u32, Python)>,
     scripts: HashMap<(u32, u64), python::Function>,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
     names: RefCell<HashMap<Frame, Arc<str>>>,
-    /// With more processes, those that have ended are forgotten: twice as many as were alive the last time.
+    /// Those that have ended are then forgotten: twice as many as were alive the last time.
     most_processes: usize,
     on_cpus: HashMap<u32, Process>,
 }

@@ -48,9 +48,9 @@ const RARE: u64 = 20;
 pub type Around = [(f64, f64); 2];
 const INTERPRETERS: &str = "python perl ruby node php lua tclsh Rscript sh dash bash zsh";
 // Bounds that hold for the programs of bench/faults/check.
-/// With a call: a wrapper and a loop; an interpreter's line, or several.
+/// A wrapper and a loop; an interpreter's line, or several.
 const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
-/// With a file that is opened, or made: a buffer, and what is read; objects and modules for it.
+/// A buffer, and what is read; objects and modules for it.
 pub const FILE_S: Around = [(0.0, 5e-6), (2e-6, 30e-6)];
 
 impl<'a> Caller<'a> {

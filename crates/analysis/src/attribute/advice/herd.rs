@@ -19,7 +19,6 @@ pub static RULE: Rule = Rule {
 const THREADS: usize = 4;
 const SOME: u64 = 100;
 // Chosen with bench/services/check: a higher number would leave out smaller herds.
-/// Threads that each connection wakes.
 const HERD: u64 = 4;
 
 fn find(caller: &Caller) -> Vec<Advice> {

@@ -88,7 +88,6 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
         .collect()
 }
 
-/// -1 sorts advice without a price last.
 fn saved_s(advice: &Advice) -> f64 {
     advice.saved.map_or(-1.0, |saved| saved.value)
 }
@@ -167,8 +166,8 @@ fn worded_by(rule: &Rule, advice: Advice) -> Advice {
     }
 }
 
-/// Without advice about calls that greater advice was made of.
 // The greatest comes first, so the advice that remains is the one that saves most.
+/// Without advice about calls that greater advice was made of.
 fn once_each(candidates: Vec<(&Caller, Advice)>) -> Vec<Advice> {
     let mut kept: Vec<Advice> = Vec::new();
     for (caller, advice) in candidates {

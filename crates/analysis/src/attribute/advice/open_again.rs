@@ -16,7 +16,7 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// Calls of programs and libraries for each file that they open, besides reads and writes.
+/// Besides reads and writes.
 const WITH_EACH_OPEN: &[&str] = &[
     "fstat",
     "lseek",

@@ -30,7 +30,6 @@ struct Again<'a> {
     paths: Vec<PathUse>,
 }
 
-/// The calls that would replace the repeated ones.
 #[derive(PartialEq)]
 struct Remedy {
     phrase: &'static str,

@@ -16,7 +16,7 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// Fewer do not matter, of what costs a thousand times as much as a call.
+/// A sync costs a thousand times as much as a call.
 const SOME: u64 = 10;
 
 /// Writes that wait for the device, as with O_SYNC.

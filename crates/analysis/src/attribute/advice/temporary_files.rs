@@ -17,11 +17,11 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// Fewer do not matter, of what costs ten times as much as a call.
+/// A file costs ten times as much as a call.
 const SOME: u64 = 20;
 /// A process id, and a host beside it.
 const LOCK_BYTES: u64 = 64;
-/// The least bytes of a directory's entry (getdents64(2)).
+/// At least (getdents64(2)).
 const ENTRY_BYTES: u64 = 24;
 
 pub fn creates(count: &CallCount) -> bool {

@@ -14,7 +14,6 @@ pub struct Tree<'a> {
     looped: HashMap<&'a str, HashMap<&'a str, u64>>,
 }
 
-/// A path, and the most processes of one below it.
 type Open<'a> = (&'a ProcessPath, u64);
 
 impl<'a> Tree<'a> {

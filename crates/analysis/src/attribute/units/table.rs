@@ -245,7 +245,7 @@ const CHEAP: &str = "prctl arch_prctl set_tid_address set_robust_list rseq getre
 pub const CREATION: &str =
     "fork vfork clone clone3 execve execveat exit exit_group wait4 waitid waitpid";
 
-/// Calls that do almost nothing in the kernel; the first that a run has is the cost of a bare crossing.
+/// The first that a run has is the cost of a bare crossing.
 pub const NULL_CALLS: &str = "id.getppid id.umask id.getuid call.syscall_getpid";
 
 pub const FAMILIES: &[(&str, &str)] = &[

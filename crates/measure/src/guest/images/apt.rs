@@ -261,7 +261,7 @@ impl Apt {
         ))
     }
 
-    /// Kills it with its children if the user interrupts or it takes too long.
+    /// With its children, if the user interrupts or it takes too long.
     fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
         let deadline = Instant::now() + LONGEST;
         loop {

@@ -117,7 +117,6 @@ impl Study {
             .error(id.line, format!("key 'operation': {why}")))
     }
 
-    /// A parameter of the study must belong to some case; a parameter of a case, to that case.
     fn check_parameters(&self, subjects: &[(StudyCase, Subject)]) -> Result<()> {
         for (case, subject) in subjects {
             for own in [&case.parameters, &case.most] {
