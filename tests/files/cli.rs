@@ -221,6 +221,16 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     ("run id.getpid", 2, "did you mean call.getpid,"),
     ("run fs.stat", 2, "did you mean file.stat,"),
     ("explain stats", 2, "did you mean file.statfs, file.stat,"),
+    (
+        "explain python:time.time()",
+        2,
+        "only C is built for an emulated kernel; 'syscost run' counts its kernel entries",
+    ),
+    (
+        "explain c:arc4random()",
+        2,
+        "add --env linux-6.1, for example, or count its kernel entries with 'syscost run'",
+    ),
     ("run kill_self", 2, "'kill_self' is ambiguous: "),
     ("run nonsense", 2, "no operation matches 'nonsense'"),
     ("list nonsense", 2, "no operation matches 'nonsense'"),

@@ -189,14 +189,14 @@ fn check_snippets(args: &ExplainArgs, in_kernel: bool) -> Result<()> {
         None if !args.setups.is_empty() || !args.preludes.is_empty() => {
             bail_usage!("--setup and --prelude are for snippets: give one, e.g. 'c:getppid()'")
         }
-        Some(snippet) if !in_kernel => {
-            bail_usage!(
-                "'{snippet}': snippets are explained only in an emulated kernel: add --env linux-6.1, for example"
-            )
-        }
         Some(snippet) if !snippet.starts_with("c:") => {
             bail_usage!(
-                "'{snippet}': only C is built for an emulated kernel; write it in C, as c:CODE"
+                "'{snippet}': explain takes snippets in C, because only C is built for an emulated kernel; 'syscost run' counts its kernel entries"
+            )
+        }
+        Some(snippet) if !in_kernel => {
+            bail_usage!(
+                "'{snippet}': snippets are explained only in an emulated kernel: add --env linux-6.1, for example, or count its kernel entries with 'syscost run'"
             )
         }
         _ => Ok(()),

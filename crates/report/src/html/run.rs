@@ -12,7 +12,7 @@ use super::page::{Page, Part, Section};
 use crate::conditions;
 use crate::run::columns;
 use crate::run::portrait::{Detail, Portrait};
-use crate::run::warnings::of_run;
+use crate::run::warnings::{INTERRUPTED, of_run};
 use analysis::compare::Comparison;
 use indexmap::IndexMap;
 use itertools::Itertools;
@@ -96,11 +96,7 @@ fn warnings(files: &[Portrait]) -> Vec<String> {
     for file in files {
         let info = &file.column.info;
         let taxes = info.host.taxes.iter().map(conditions::tax);
-        let incomplete = if info.complete {
-            None
-        } else {
-            Some("the run was interrupted: missing results are marked".to_string())
-        };
+        let incomplete = (!info.complete).then(|| INTERRUPTED.to_string());
         for warning in taxes
             .chain(info.warnings.iter().map(of_run))
             .chain(incomplete)

@@ -89,8 +89,13 @@ fn traced(versus: &Versus, cause: &Cause) -> Option<f64> {
     let (CauseOf::Calls { call } | CauseOf::TimePerCall { call }) = &cause.kind else {
         return None;
     };
-    let counts = &row(versus, call)?.counts;
-    Some((ms(&counts[1]).unwrap_or(0.0) - ms(&counts[0]).unwrap_or(0.0)) / 1e3)
+    Some(ms_more(row(versus, call)?) / 1e3)
+}
+
+/// 0 if the calls were not timed.
+fn ms_more(row: &ProfileRow) -> f64 {
+    let [base, head] = [0, 1].map(|side| ms(&row.counts[side]).unwrap_or(0.0));
+    head - base
 }
 
 fn row<'a>(versus: &'a Versus, call: &str) -> Option<&'a ProfileRow> {
@@ -219,12 +224,9 @@ pub fn changed(race: &RaceFound, versus: &Versus) -> Option<Table> {
         .calls
         .as_ref()
         .filter(|calls| !calls.rows.is_empty())?;
-    let rows: Vec<&ProfileRow> = calls
-        .rows
-        .iter()
-        .take(MOST_ROWS)
-        .chain(&calls.total)
-        .collect();
+    let mut rows = by_time(&calls.rows);
+    rows.truncate(MOST_ROWS);
+    rows.extend(&calls.total);
     let columns = Columns::new(&rows)
         .left("call", |row| &row.call)
         .right("calls before", |row| calls_cell(row, 0))
@@ -268,6 +270,13 @@ pub fn changed(race: &RaceFound, versus: &Versus) -> Option<Table> {
     Some(table.noted(notes))
 }
 
+/// Calls without times keep their order.
+fn by_time(rows: &[ProfileRow]) -> Vec<&ProfileRow> {
+    let mut rows: Vec<&ProfileRow> = rows.iter().collect();
+    rows.sort_by(|a, b| ms_more(b).abs().total_cmp(&ms_more(a).abs()));
+    rows
+}
+
 fn calls_cell(row: &ProfileRow, side: usize) -> Cell {
     span(row, side, |counts| Some(counts.calls))
 }
@@ -278,4 +287,39 @@ fn ms_cell(row: &ProfileRow, side: usize) -> Cell {
 
 fn each_us_cell(row: &ProfileRow, side: usize) -> Cell {
     Cell::known(each_us(&row.counts[side]), three_figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::compare::Span;
+
+    #[test]
+    fn calls_whose_time_changed_most_come_first() {
+        fn row(call: &str, ns: [Option<u64>; 2]) -> ProfileRow {
+            let counts = ns.map(|ns| Counts {
+                on_cpu_ns: ns.map(|ns| Span::from_values(vec![ns])),
+                ..Counts::default()
+            });
+            ProfileRow {
+                call: call.into(),
+                counts: counts.into(),
+                grew: Vec::new(),
+                fell: Vec::new(),
+            }
+        }
+
+        let rows = [
+            row("rt_sigaction", [Some(1_000), Some(2_000)]),
+            row("brk", [None, None]),
+            row("copy_file_range", [Some(23_700_000), None]),
+            row("close", [None, None]),
+            row("write", [None, Some(5_000)]),
+        ];
+        let names: Vec<&str> = by_time(&rows).iter().map(|row| &*row.call).collect();
+        assert_eq!(
+            names,
+            ["copy_file_range", "write", "rt_sigaction", "brk", "close"]
+        );
+    }
 }

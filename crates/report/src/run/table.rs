@@ -317,7 +317,7 @@ fn next_run(summary: &Summary) -> Option<String> {
         });
     let moves = percent(machine.next_run_percent());
     Some(format!(
-        "{what}, not counting speed changes of the whole machine, ±{moves}% ({learned}); {:.0}% of the rounds were undisturbed",
+        "{what}, not counting speed changes of the whole machine, ±{moves}% ({learned}); {:.0}% of the rounds were near this run's best",
         machine.undisturbed_percent
     ))
 }

@@ -5,6 +5,7 @@ use crate::run::cmpthese::{ViewKind, cmpthese_blocks};
 use crate::run::counters::counters_document;
 use crate::run::latency::latency_document;
 use crate::run::table::{Sort, first_run_note, summary_table, summary_tables};
+use crate::run::warnings::INTERRUPTED;
 use analysis::fit::{Family, families};
 use analysis::summary::Summary;
 use document::{Block, Document};
@@ -41,12 +42,11 @@ pub fn run_document(run: &Run, summary: &Summary, view: &RunView) -> Document {
         .map(|part| part.records.clone())
         .unwrap_or_default();
     let note = Block::Notes(note.into_iter().collect());
+    let interrupted = (!run.complete).then(|| format!("warning: {INTERRUPTED}"));
+    let warning = Block::Notes(interrupted.into_iter().collect());
+    let blocks = parts.into_iter().flat_map(|part| part.blocks);
     Document {
-        blocks: parts
-            .into_iter()
-            .flat_map(|part| part.blocks)
-            .chain([note])
-            .collect(),
+        blocks: [warning].into_iter().chain(blocks).chain([note]).collect(),
         records,
     }
 }
@@ -137,4 +137,30 @@ impl<'a> SummaryDocument<'a> {
 
 impl JsonDocument for SummaryDocument<'_> {
     const SCHEMA: &'static str = "syscost.summary/2";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::as_text;
+    use analysis::summary::summarize;
+    use model::fixtures::{record, run};
+
+    #[test]
+    fn every_view_says_that_the_run_was_interrupted() {
+        let mut run = run(vec![record("file.stat", 300)]);
+        for complete in [true, false] {
+            run.complete = complete;
+            for kind in [ViewKind::Table, ViewKind::Wide, ViewKind::Latency] {
+                let view = RunView {
+                    kinds: &[kind],
+                    sort: Sort::Asked,
+                    width: None,
+                    plot_width: None,
+                };
+                let text = as_text(run_document(&run, &summarize(&run), &view));
+                assert_eq!(text.contains(INTERRUPTED), !complete, "{text}");
+            }
+        }
+    }
 }

@@ -76,16 +76,19 @@ fn whole_percent(share: f64) -> String {
     }
 }
 
+pub const INTERRUPTED: &str =
+    "the run was interrupted: it has fewer samples, and missing results are marked";
+
 /// The text of a warning about a whole run.
 pub fn of_run(warning: &RunWarning) -> String {
     match warning {
         RunWarning::Recorded { text } => text.clone(),
         RunWarning::Disturbed(disturbed) => match disturbed.slower_percent {
             Some(slower) => format!(
-                "never undisturbed: figures are about {slower:.0}% high on this machine, unevenly (a neighbour on the CPU, or a tracer)"
+                "the whole run was disturbed: figures are about {slower:.0}% above this machine's fastest known run, unevenly (a neighbour on the CPU, or a tracer)"
             ),
             None => format!(
-                "only {:.0}% of the rounds were undisturbed, and figures are from these; a longer --time finds more",
+                "only {:.0}% of the rounds were near this run's best, and figures are from these; a longer --time finds more",
                 disturbed.undisturbed_percent
             ),
         },
