@@ -25,13 +25,8 @@ pub fn expect_valid(name: &str, document: &(impl ToString + ?Sized)) {
 
 pub fn schema(name: &str) -> Value {
     let mut all = cli::schemas::all().into_iter();
-    let found = all.find(|(kind, schema)| name == schema_name(kind, schema));
+    let found = all.find(|(kind, schema)| name == xtask::schema_name(kind, schema));
     found.unwrap_or_else(|| panic!("no schema {name}")).1
-}
-
-pub fn schema_name(kind: &str, schema: &Value) -> String {
-    let id = schema["properties"]["schema"]["const"].as_str().unwrap();
-    format!("{kind}-{}", id.split_once('/').unwrap().1)
 }
 
 /// Compares `actual` with the golden file at `path`, below the repository.

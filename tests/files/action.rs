@@ -179,3 +179,54 @@ fn what_is_asked_for_is_never_executed() {
     }
     assert!(!place.path().join("made").exists());
 }
+
+/// Copies what a release has to the directory that `--dir` names.
+const GH: &str = r#"#!/bin/bash
+[ "$GH_REPO $1 $2 $3 $4" = "me/syscost release download v1 --dir" ] && cp "$RELEASE"/* "$5"
+"#;
+
+#[test]
+fn it_installs_a_release_whose_sums_are_right() {
+    let place = Place::new();
+    let [release, programs] = ["release", "bin"].map(|name| place.path().join(name));
+    let make = r#"
+        name=syscost-1-$(uname -m)-unknown-linux-gnu
+        mkdir -p release/$name bin
+        printf '#!/bin/sh\necho installed\n' >release/$name/syscost
+        chmod +x release/$name/syscost
+        cd release && tar -czf $name.tar.gz $name && rm -r $name && sha256sum *.tar.gz >SHA256SUMS
+    "#;
+    let mut shell = Command::new("bash");
+    expect_status(
+        &shell
+            .args(["-ec", make])
+            .current_dir(place.path())
+            .output()
+            .unwrap(),
+        0,
+    );
+    write_program(&programs.join("gh"), GH);
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let install = || {
+        let release = release.to_string_lossy();
+        let variables = [
+            ("SYSCOST_ACTION_INSTALL", "v1"),
+            ("GH_REPO", "me/syscost"),
+            ("GITHUB_PATH", "path"),
+            ("RELEASE", &*release),
+            ("PATH", &*path),
+        ];
+        step(&place, "install", &variables)
+    };
+    expect_status(&install(), 0);
+    let program = Path::new(place.read("path").trim()).join("syscost");
+    assert_eq!(
+        stdout(&Command::new(program).output().unwrap()),
+        "installed\n"
+    );
+    place.write(
+        "release/SHA256SUMS",
+        place.read("release/SHA256SUMS").replace(['0', '1'], "2"),
+    );
+    expect_status(&install(), 1);
+}

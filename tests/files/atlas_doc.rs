@@ -95,6 +95,14 @@ fn counts(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
     row
 }
 
+/// A row of a table with a row for each kernel, which a narrow screen holds, and a column for each operation.
+fn in_kernel(atlas: &Atlas, header: &[String], kernel: &str) -> Vec<String> {
+    let counts = header[1..]
+        .iter()
+        .map(|operation| thousands(count(newest(atlas, kernel), operation)));
+    std::iter::once(kernel.to_string()).chain(counts).collect()
+}
+
 const ALL: &str = "all";
 const MISSING: &str = "| missing |";
 
@@ -198,6 +206,8 @@ fn filled(page: &str, atlas: &Atlas) -> (String, usize) {
         }
         rows += 1;
         let (row, names) = match (header[1].as_str(), header[header.len() - 1].as_str()) {
+            // The first cell is a kernel.
+            _ if header[0] == "kernel" => (in_kernel(atlas, &header, &operation), 0),
             ("function", _) => {
                 let place = (!is_all).then_some(place);
                 (functions(atlas, &header, &operation, place), 2)

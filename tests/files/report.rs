@@ -28,8 +28,8 @@ const PAGES: [(&str, &[&str]); 32] = [
         "one.json two.json",
         &[
             "<section id=\"answer\"",
-            "<section id=\"compared\"",
             "<section id=\"charts\"",
+            "<section id=\"compared\"",
             "<section id=\"operations\"",
             "<section id=\"host\"",
         ],
@@ -365,11 +365,11 @@ fn browser() -> Result<(PathBuf, PathBuf), String> {
     };
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
     let folder = variable("SYSCOST_PLAYWRIGHT").or_else(|| Some(cache?.join("syscost/browser")));
-    let folder = folder.filter(|folder| folder.join("node_modules/playwright-core").is_dir());
-    Ok((
-        chromium,
-        folder.ok_or("no playwright-core: see .ci/browser")?,
-    ))
+    let has = |folder: &PathBuf, package| folder.join("node_modules").join(package).is_dir();
+    let folder = folder
+        .filter(|folder| has(folder, "playwright-core") && has(folder, "axe-core"))
+        .ok_or("no playwright-core or no axe-core: see .ci/browser")?;
+    Ok((chromium, folder))
 }
 
 /// Runs the checks of tests/report/browser.mjs on pages. SYSCOST_SHOTS keeps the screenshots, to be looked at.
@@ -397,6 +397,9 @@ fn pages_work_in_a_browser() {
         ),
         ("environments", "environments.json"),
         ("runs", "runs.json"),
+        ("race-brief", &file("tests/report/race.json")),
+        ("explain-brief", "getppid.json"),
+        ("versus-brief", "fstat.json"),
     ] {
         if !["one", "profile", "hostile"].contains(&kind) && is_left_to_heavy(kind) {
             continue;
@@ -413,9 +416,9 @@ fn pages_work_in_a_browser() {
         let output = node.output().unwrap();
         expect_status(&output, 0);
         let checks = if kind.ends_with("-brief") {
-            "10 checks\n"
+            "15 checks\n"
         } else {
-            "23 checks\n"
+            "28 checks\n"
         };
         expect_in(stdout(&output), checks);
     }

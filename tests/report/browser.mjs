@@ -1,12 +1,14 @@
 // What a real browser makes of a page: argv are the page, the folder for screenshots and what kind of page it is. Prints
 // one line for each check that holds, and ends with status 1 at the first that does not. tests/report.rs runs it.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { constants, inflateSync } from "node:zlib";
 
 const [page_path, shots, kind] = process.argv.slice(2);
 const { chromium } = createRequire(`${process.env.SYSCOST_PLAYWRIGHT}/`)("playwright-core");
+const axe = readFileSync(`${process.env.SYSCOST_PLAYWRIGHT}/node_modules/axe-core/axe.min.js`, "utf8");
 const url = pathToFileURL(page_path).href;
 const browser = await chromium.launch({
   executablePath: process.env.SYSCOST_CHROMIUM,
@@ -40,6 +42,10 @@ const open = async (options) => {
 };
 
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+// Every part that is folded, unfolded.
+const unfold = (page) => page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+// A4 on its side with the margins of a printer, in CSS pixels; the height is that of Letter, which is less.
+const PAPER = { width: 1045, height: 739 };
 const names = (page) =>
   page.locator(".sortable table").first().locator("tbody tr[data-k]:visible th[scope=row]").allTextContents();
 
@@ -65,7 +71,7 @@ const measureLayout = () => {
     scrolling: boxes.filter(wider).length,
     page: document.documentElement.scrollWidth > innerWidth ? [document.documentElement.scrollWidth] : [],
     wider: all("body *").filter((e) => !(e instanceof SVGElement) && !e.matches(".box:has(table)") && wider(e)).map(name),
-    charts: all("figure .box").filter((box) => box.scrollWidth > box.clientWidth).map(name),
+    charts: all("figure > div").filter((box) => box.scrollWidth > box.clientWidth).map(name),
     unreachable: all(".box").filter((box) => box.clientWidth > innerWidth || box.tabIndex !== 0).map(name),
     unsaid: boxes.filter((box) => wider(box) !== hint(box)).map(name),
     broken: words.filter((node) => lines(node) > 1).map((node) => node.data),
@@ -194,15 +200,30 @@ try {
       captions: [...document.querySelectorAll("table")].filter((table) => !table.caption).length,
       scopes: [...document.querySelectorAll("th")].filter((th) => !th.scope).length,
       tables: document.querySelectorAll("table").length,
-      figures: [...document.querySelectorAll(".fig")].filter(
-        (fig) => !fig.getAttribute("aria-labelledby").split(" ").every((id) => document.getElementById(id)?.textContent),
-      ).length,
+      unnamed: [...document.querySelectorAll(".box")].filter((box) => !box.ariaLabel.trim()).length,
+      figures: [...document.querySelectorAll("figure > div:not(.controls)")].filter((figure) => figure.role !== "img" || !/\w\. ./.test(figure.ariaLabel)).length,
       ids: [...document.querySelectorAll("[id]")].length - new Set([...document.querySelectorAll("[id]")].map((e) => e.id)).size,
       links: [...document.querySelectorAll("a[href^='#']")].filter((a) => !document.querySelector(a.hash)).length,
     }));
     assert.ok(missing.tables > 1);
-    assert.deepEqual({ ...missing, tables: 0 }, { captions: 0, scopes: 0, tables: 0, figures: 0, ids: 0, links: 0 });
+    assert.deepEqual({ ...missing, tables: 0 }, { captions: 0, scopes: 0, tables: 0, unnamed: 0, figures: 0, ids: 0, links: 0 });
   });
+
+  for (const [width, colorScheme] of [[1280, "light"], [390, "dark"]]) {
+    await check(`axe finds no fault at ${width} px, ${colorScheme}`, async () => {
+      const sized = await open({ viewport: { width, height: 900 }, colorScheme, bypassCSP: true });
+      // It does not know the contrast on the shadows of boxes that scroll.
+      await sized.page.addStyleTag({ content: ".box{background:none!important}" });
+      await unfold(sized.page);
+      const cell = sized.page.locator(".box.map td.step").first();
+      if (await cell.count()) await cell.dispatchEvent("click");
+      await sized.page.evaluate(axe);
+      const { violations, passes } = await sized.page.evaluate(() => globalThis.axe.run());
+      assert.deepEqual(violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`)), []);
+      assert.ok(passes.find(({ id }) => id === "color-contrast").nodes.length > 10);
+      await sized.context.close();
+    }, true);
+  }
 
   await check("distributions are drawn", async () => {
     const paths = page.locator("svg.sp path, .fig path.b");
@@ -214,7 +235,7 @@ try {
   for (const width of [360, 390, 800, 1280, 1600]) {
     await check(`at ${width} px nothing is wider than its box, and no text is cut`, async () => {
       const sized = await open({ viewport: { width, height: 900 } });
-      await sized.page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+      await unfold(sized.page);
       await sized.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
       const found = await sized.page.evaluate(measureLayout);
       assert.ok(brief || found.tables > 1);
@@ -233,7 +254,7 @@ try {
   await check("a flame graph zooms, is searched and is inverted", async () => {
     if ((await page.locator(".flame").count()) === 0) return;
     const fresh = await open({});
-    await fresh.page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+    await unfold(fresh.page);
     const graph = fresh.page.locator("figure:has(.flame)").first();
     const widths = () => graph.locator(".plot > svg").evaluateAll((all) => all.map((one) => parseFloat(one.getAttribute("width"))));
     const before = (await widths()).length;
@@ -256,6 +277,40 @@ try {
       assert.ok(sum > 90 && sum < 100.1, `the innermost functions are the whole: ${sum}`);
     }
     await fresh.context.close();
+  }, true);
+
+  await check("a row of the table of calls leads to its stacks", async () => {
+    const links = page.locator("a[data-call]");
+    if ((await page.locator("#stacks").count()) === 0) return assert.equal(await links.count(), 0);
+    assert.ok((await links.count()) > 0 || kind.startsWith("profiles"));
+    for (const link of (await links.all()).slice(0, 3)) {
+      const call = await link.getAttribute("data-call");
+      assert.equal(await link.locator("xpath=ancestor::tr/th").textContent(), call);
+      await link.click();
+      assert.equal(new URL(page.url()).hash, "#stacks");
+      const hits = await page.locator("#stacks .hit > title").allTextContents();
+      assert.ok(hits.length > 0 && hits.every((words) => words.startsWith(`${call}: `)), hits.join());
+    }
+  }, true);
+
+  await check("a heat map has all its kernels on a phone", async () => {
+    if ((await page.locator(".box.map").count()) === 0) return;
+    const phone = await open({ viewport: { width: 390, height: 844 } });
+    for (const view of ["series", "all"]) {
+      await phone.page.locator("#view").selectOption(view);
+      const { cells, named, columns } = await phone.page.evaluate(() => {
+        const cells = [...document.querySelectorAll("#map tbody tr:first-child td[data-c]")];
+        const within = ({ left, right }) => left >= 0 && right <= innerWidth;
+        return {
+          cells: cells.filter((cell) => within(cell.getBoundingClientRect())).length,
+          named: cells.filter((cell) => getComputedStyle(cell, "::before").content.length > 4).length,
+          columns: document.querySelectorAll("#map thead th").length - 2,
+        };
+      });
+      assert.ok(columns > 1);
+      assert.deepEqual([cells, named], [columns, columns]);
+    }
+    await phone.context.close();
   }, true);
 
   await check("a cell of a heat map says what changed, and how to repeat it", async () => {
@@ -302,6 +357,25 @@ try {
     await paper.context.close();
   });
 
+  await check("printed, everything is there, and a sheet holds it", async () => {
+    const paper = await open({ viewport: PAPER });
+    await paper.page.emulateMedia({ media: "print" });
+    const { hidden, cut, high, wide } = await paper.page.evaluate(({ width, height }) => {
+      const all = (selector) => [...document.querySelectorAll(selector)];
+      const name = (e) => `${e.tagName} ${e.className.baseVal ?? e.className}: ${e.textContent.trim().slice(0, 60)}`;
+      const size = (e) => e.getBoundingClientRect();
+      return {
+        hidden: all("main td, main th, main li, main p, main figure").filter((e) =>
+          !e.closest("[hidden], .controls, .many thead") && !e.checkVisibility({ contentVisibilityAuto: true })).map(name),
+        cut: all("main .box").filter((box) => getComputedStyle(box).overflowY !== "visible").map(name),
+        high: all(".fig, tr").filter((e) => size(e).height > height - 60 && !e.closest(".many")).map(name),
+        wide: all("main *").filter((e) => !(e instanceof SVGElement) && size(e).right > width + 1).map(name),
+      };
+    }, PAPER);
+    assert.deepEqual({ hidden, cut, high, wide }, { hidden: [], cut: [], high: [], wide: [] });
+    await paper.context.close();
+  }, true);
+
   await check("printed, each page of a table has its headings", async () => {
     const paper = await open({ bypassCSP: true });
     // A ground of its own for headings and for rows, which the content of each printed page then names.
@@ -336,9 +410,7 @@ try {
       handlers: [...document.querySelectorAll("*")].filter((e) => [...e.attributes].some((a) => /^on/i.test(a.name) || a.name === "style")).length,
       hacked: globalThis.hacked ?? null,
     }));
-    // A heat map has a script of its own.
-    const scripts = 1 + (await page.locator(".box.map").count());
-    assert.deepEqual(found, { images: 0, frames: 0, scripts, styles: 1, handlers: 0, hacked: null });
+    assert.deepEqual(found, { images: 0, frames: 0, scripts: 1, styles: 1, handlers: 0, hacked: null });
   }, true);
 
   await check("the policy stops a script that were there", async () => {

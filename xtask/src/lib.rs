@@ -26,6 +26,23 @@ pub fn pages() -> std::io::Result<Vec<(PathBuf, String)>> {
     Ok(cli::schemas::all().into_iter().map(page).collect())
 }
 
+/// The names and texts of files with JSON Schemas.
+pub fn schemas() -> impl Iterator<Item = (String, String)> {
+    let all = cli::schemas::all().into_iter();
+    all.map(|(kind, schema)| {
+        (
+            format!("{}.json", schema_name(kind, &schema)),
+            format!("{schema:#}\n"),
+        )
+    })
+}
+
+/// The kind with its version, such as `result-1`.
+pub fn schema_name(kind: &str, schema: &Value) -> String {
+    let id = schema["properties"]["schema"]["const"].as_str().unwrap();
+    format!("{kind}-{}", id.split_once('/').unwrap().1)
+}
+
 /// Where each definition is described, by its name and what it says.
 #[derive(Default)]
 struct Pages {

@@ -15,14 +15,13 @@ pub use profile::{profile_page, profiles_page};
 pub use run::{MOST_DETAILED, RunsPage, runs_page};
 
 use document::Document;
-use page::{Part, Section};
+use page::Section;
 
 /// A page for answers that have only a document, such as races.
 pub fn document_page(title: &str, document: Document) -> Page {
-    let parts = document.blocks.into_iter().map(Part::Block).collect();
     Page {
         title: title.to_string(),
-        sections: vec![Section::new("answer", "Answer", parts)],
+        sections: vec![Section::new("answer", "Answer", page::blocks(document))],
         made_from: "1 file".to_string(),
         ..Page::default()
     }

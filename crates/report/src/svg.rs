@@ -15,9 +15,12 @@ mod shares;
 pub use distributions::{key, overlay, spark};
 pub use shares::time_bar;
 
-use super::figure::{Chart, Dots, Figure, palette};
+use super::figure::{Chart, Figure, palette};
 use document::write::markup::Markup;
 use drawing::{BEYOND, Drawing, NAMED, WIDTH};
+
+/// Higher flame graphs are printed smaller.
+const SHEET: u32 = 640;
 
 pub const STYLESHEET: &str = include_str!("svg/figure.css");
 
@@ -34,39 +37,43 @@ fn draw(figure: &Figure) -> Drawing {
 }
 
 /// Two drawings side by side, because a stylesheet can size these, but not elements nested in one.
-/// `id` must be unique in the page.
-pub fn inline(figure: &Figure, id: &str) -> Markup {
-    let drawing = draw(figure);
+pub fn inline(figure: &Figure) -> Markup {
+    let drawings = match &figure.chart {
+        Chart::Dots(dots) => dots::strips(dots),
+        _ => vec![draw(figure)],
+    };
     let mut svg = Markup::new();
-    svg.raw("<div")
-        .set("class", frame_class(&figure.chart, drawing.left))
-        .raw(" role=\"img\"");
-    svg.set("aria-labelledby", format!("{id}-t {id}-d"))
-        .raw("><svg class=\"names\"");
-    svg.set("height", drawing.height)
-        .raw("><title")
-        .set("id", format!("{id}-t"))
-        .raw(">")
-        .text(&figure.title);
-    svg.raw("</title><desc")
-        .set("id", format!("{id}-d"))
-        .raw(">")
-        .text(&figure.description)
-        .raw("</desc>");
-    sides(&mut svg, &drawing);
-    svg.raw("</svg><svg class=\"plot\"")
-        .set("height", drawing.height)
-        .raw(">")
-        .add(&drawing.plot)
-        .raw("</svg></div>");
+    svg.raw("<div role=\"img\"")
+        .set(
+            "aria-label",
+            format!("{}. {}", figure.title, figure.description),
+        )
+        .raw(">");
+    let class = frame_class(&figure.chart, &drawings);
+    for drawing in drawings {
+        svg.raw("<div")
+            .set("class", class)
+            .raw("><svg class=\"names\"")
+            .set("height", drawing.height)
+            .raw(">");
+        sides(&mut svg, &drawing);
+        svg.raw("</svg><svg class=\"plot\"")
+            .set("height", drawing.height)
+            .raw(">")
+            .add(&drawing.plot)
+            .raw("</svg></div>");
+    }
+    svg.raw("</div>");
     svg
 }
 
 /// By what stands on the left of the plot: names, the values of an axis, or nothing.
-fn frame_class(chart: &Chart, left: u32) -> &'static str {
-    match (chart, left) {
+fn frame_class(chart: &Chart, drawings: &[Drawing]) -> &'static str {
+    let longest = drawings.iter().map(|drawing| drawing.longest).max();
+    match (chart, drawings[0].left) {
+        (Chart::Flame(_), _) if drawings[0].height > SHEET => "fig full flame deep",
         (Chart::Flame(_), _) => "fig full flame",
-        (_, NAMED) => match longest(chart) {
+        (_, NAMED) => match longest.unwrap_or(0) {
             0..=12 => "fig brief",
             13..=20 => "fig middle",
             _ => "fig",
@@ -74,31 +81,6 @@ fn frame_class(chart: &Chart, left: u32) -> &'static str {
         (_, 0) => "fig full",
         _ => "fig wide",
     }
-}
-
-/// A character that is not ASCII may take two columns.
-fn longest(chart: &Chart) -> usize {
-    let labels: Vec<&String> = match chart {
-        Chart::Dots(Dots { groups, .. }) => {
-            let rows = groups.iter().flat_map(|group| &group.rows);
-            groups
-                .iter()
-                .map(|group| &group.name)
-                .chain(rows.map(|row| &row.label))
-                .collect()
-        }
-        Chart::Latencies(rows) => rows.iter().map(|row| &row.label).collect(),
-        _ => return usize::MAX,
-    };
-    labels
-        .into_iter()
-        .map(|text| {
-            text.chars()
-                .map(|c| if c.is_ascii() { 1 } else { 2 })
-                .sum::<usize>()
-        })
-        .max()
-        .unwrap_or(0)
 }
 
 fn sides(svg: &mut Markup, drawing: &Drawing) {

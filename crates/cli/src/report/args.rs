@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 ///
 /// It opens offline in any browser and loads nothing.
 ///
-/// The question and the answer come first; then a table of all operations that can be sorted and filtered, with the
-/// distribution of their samples; charts by area; for several files, costs and ratios side by side; for
+/// The question and the answer come first; then charts by area; for several files, costs and ratios side by side; a
+/// table of all operations that can be sorted and filtered, with the distribution of their samples; for
 /// parameters, cost against value with fitted lines; the machine and its warnings. For a profile: where wall
 /// time went, the calls, their latency, paths and descriptors, stacks, and advice. For a kernel atlas or runs in
 /// several kernels: a heat map of operations by kernel, the functions behind each step, and release notes.

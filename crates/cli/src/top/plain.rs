@@ -5,6 +5,7 @@ use crate::output::Output;
 use crate::terminal;
 use analysis::top::{Counts, View, between};
 use anyhow::Result;
+use model::prose;
 use report::top::{TopDocument, headline, rates_table};
 use report::{Format, write_json_line, write_table};
 use std::io::Write;
@@ -65,11 +66,8 @@ impl Plain {
                 lost,
                 screen.width.map_or(usize::MAX, usize::from),
             );
-            if more > 0 {
-                table
-                    .notes
-                    .push(format!("{more} more rows (--rows shows more)"));
-            }
+            let note = prose::more(more, "more rows (--rows shows more)");
+            table.notes.extend(note);
             write_table(&table, Format::Text, screen, &mut self.out)?;
         }
         self.printed = true;

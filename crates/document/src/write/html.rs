@@ -2,7 +2,6 @@
 
 use crate::write::markup::{Markup, cut};
 use crate::{Align, Block, Branch, Cell, Column, Filter, Style, Table};
-use indexmap::IndexSet;
 use itertools::Itertools;
 
 /// Characters; more are cut off.
@@ -62,7 +61,7 @@ pub fn table(html: &mut Markup, table: &Table, drawn: &[Drawings]) {
             None => rows(html, &shown, drawn, None),
             Some(filter) => {
                 html.raw("<div class=\"sortable\">");
-                controls(html, filter);
+                controls(html, &name(table), filter);
                 rows(html, &shown, drawn, Some(filter));
                 html.raw("</div>");
             }
@@ -71,17 +70,29 @@ pub fn table(html: &mut Markup, table: &Table, drawn: &[Drawings]) {
     notes(html, &table.notes);
 }
 
+/// A table below a heading may have no title: its columns name it.
+fn name(table: &Table) -> String {
+    if table.title.is_empty() {
+        table
+            .columns()
+            .iter()
+            .map(|column| &column.title)
+            .join(", ")
+    } else {
+        table.title.clone()
+    }
+}
+
 fn rows(html: &mut Markup, table: &Table, drawn: &[Drawings], filter: Option<&Filter>) {
-    html.raw("<div class=\"box\" role=\"region\" tabindex=\"0\"")
-        .set("aria-label", &table.title)
+    html.raw("<div class=\"box\" role=\"group\" tabindex=\"0\"")
+        .set("aria-label", name(table))
         .raw("><table");
     let narrows = table.columns().iter().any(|column| column.expendable > 0);
-    html.raw(match (filter, narrows) {
-        (Some(_), true) => " class=\"side narrows\"",
-        (Some(_), false) => " class=\"side\"",
-        (None, true) => " class=\"plain narrows\"",
-        (None, false) => " class=\"plain\"",
-    });
+    let kind = if filter.is_some() { "side" } else { "plain" };
+    html.set(
+        "class",
+        [kind, if narrows { " narrows" } else { "" }].concat(),
+    );
     html.raw("><caption>")
         .text(&table.title)
         .raw("</caption><thead><tr>");
@@ -118,21 +129,11 @@ fn rows(html: &mut Markup, table: &Table, drawn: &[Drawings], filter: Option<&Fi
     html.raw("</tbody></table></div>");
 }
 
-/// Hidden until the script shows it.
-fn controls(html: &mut Markup, filter: &Filter) {
-    html.raw("<div class=\"controls\" role=\"search\" hidden><label>Filter ");
-    html.raw("<input type=\"search\" autocomplete=\"off\" placeholder=\"any text of a row\"></label><label>");
-    html.raw("Area <select class=\"area\"><option value=\"\">all</option>");
-    let areas: IndexSet<&str> = filter
-        .rows
-        .iter()
-        .map(|(area, _)| area.as_str())
-        .filter(|a| !a.is_empty())
-        .collect();
-    for area in areas {
-        html.element("option", &cut(area, 40));
-    }
-    html.raw("</select></label><label>Show <select class=\"kind\"><option value=\"\">all</option>");
+/// Hidden until the script, which knows texts and areas from the rows, adds their controls.
+fn controls(html: &mut Markup, title: &str, filter: &Filter) {
+    html.raw("<div class=\"controls\" role=\"group\"")
+        .set("aria-label", format!("Filter: {title}"))
+        .raw(" hidden><label>Show <select class=\"kind\"><option value=\"\">all</option>");
     for (mark, text) in filter.kinds {
         html.raw("<option")
             .set("value", mark)
@@ -140,12 +141,12 @@ fn controls(html: &mut Markup, filter: &Filter) {
             .text(text)
             .raw("</option>");
     }
-    html.raw("</select></label><output class=\"count\" aria-live=\"polite\"></output></div>");
+    html.raw("</select></label></div>");
 }
 
 fn row(html: &mut Markup, cells: &[Cell], columns: &[Column]) {
     for (i, (content, column)) in cells.iter().zip(columns).enumerate() {
-        if i > 0 {
+        if i > 0 || content.text.is_empty() {
             cell(html, content, column);
             continue;
         }
@@ -252,11 +253,7 @@ fn level(html: &mut Markup, branches: &[Branch]) {
         if branch.below.is_empty() {
             leaf(html, branch);
         } else {
-            html.raw(if branch.is_large {
-                "<details open><summary>"
-            } else {
-                "<details><summary>"
-            });
+            open(html, branch.is_large);
             leaf(html, branch);
             html.raw("</summary>");
             level(html, &branch.below);
@@ -265,6 +262,13 @@ fn level(html: &mut Markup, branches: &[Branch]) {
         html.raw("</li>");
     }
     html.raw("</ul>");
+}
+
+/// The beginning of a part that can be folded, up to its summary.
+pub fn open(html: &mut Markup, is_open: bool) {
+    html.raw("<details")
+        .raw(if is_open { " open" } else { "" })
+        .raw("><summary>");
 }
 
 fn leaf(html: &mut Markup, branch: &Branch) {
@@ -315,7 +319,7 @@ mod tests {
         table(&mut html, &columns.table().titled("What"), &[]);
         assert_eq!(
             html.as_str(),
-            "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-label=\"What\"><table class=\"plain narrows\"><caption>\
+            "<div class=\"box\" role=\"group\" tabindex=\"0\" aria-label=\"What\"><table class=\"plain narrows\"><caption>\
              What</caption><thead><tr><th scope=\"col\">a</th><th scope=\"col\" class=\"r x\">&lt;b&gt;</th></tr></thead>\
              <tbody><tr><th scope=\"row\">x &amp; y</th><td class=\"r x\" data-v=\"1\">1.0</td></tr></tbody></table></div>"
         );

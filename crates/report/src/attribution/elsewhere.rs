@@ -4,7 +4,7 @@ use super::notes::basis;
 use crate::numbers::{counted, duration, seconds, signed, three_figures};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::elsewhere::{Change, Elsewhere, LeftOut, Unpredicted};
-use model::prose::some;
+use model::prose::{self, some};
 
 const MOST_ROWS: usize = 20;
 const NAMED: usize = 6;
@@ -38,11 +38,7 @@ pub fn table(elsewhere: &Elsewhere) -> Table {
         "With the unit costs of {} in place of {}",
         elsewhere.there, elsewhere.here
     );
-    let more = if more > 0 {
-        Some(format!("{more} more calls change less."))
-    } else {
-        None
-    };
+    let more = prose::more(more, "more calls change less.");
     columns
         .table()
         .titled(title)

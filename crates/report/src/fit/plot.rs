@@ -9,7 +9,9 @@ use crate::figure::palette::SERIES;
 use crate::figure::{Chart, Figure, Line, Lines, PlotPoint};
 use crate::numbers::nanoseconds;
 use analysis::fit::{Family, Member};
+use itertools::Itertools;
 use model::parameter_value;
+use model::prose::{counted, more};
 use stats::{Interval, Ranged};
 
 /// Narrower screens get no plot.
@@ -147,24 +149,14 @@ fn x_axis(
 pub fn over_parameter(family: &Family) -> Figure {
     let lines = lines(family);
     let shown = lines.series.len().min(SERIES);
-    let more = lines.series.len() - shown;
-    let left_out = if more > 0 {
-        format!(" {more} more are not drawn; they are in the table.")
-    } else {
-        String::new()
-    };
-    let description = format!(
-        "{} over {}, both axes logarithmic: measured costs with their intervals, fitted lines dashed.{left_out}",
-        if shown == 1 {
-            "One line".to_string()
-        } else {
-            format!("{shown} lines")
-        },
-        family.parameter
-    );
+    let left_out = more(lines.series.len() - shown, "more in the table");
+    let drawn = [Some(counted(shown, "line")), left_out];
     Figure {
         title: format!("Cost over {}", family.parameter),
-        description,
+        description: format!(
+            "{}, both axes logarithmic: measured costs with their intervals, fitted lines dashed.",
+            drawn.into_iter().flatten().join(", ")
+        ),
         chart: Chart::Lines(lines),
     }
 }

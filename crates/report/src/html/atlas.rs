@@ -6,7 +6,7 @@
 mod data;
 mod notes;
 
-use super::page::{Extras, Page, Part, Section};
+use super::page::{Page, Part, Section};
 use document::Block;
 use document::write::markup::Markup;
 use model::atlas::{Atlas, AtlasKernel};
@@ -24,25 +24,25 @@ pub fn atlas_page(atlas: &Atlas) -> Page {
         .iter()
         .map(|kernel| kernel.release.as_str())
         .collect();
+    let mut map = Markup::new();
+    map.raw(MAP);
     Page {
         title: "Instructions of system calls in each kernel".to_string(),
         subtitle: format!(
-            "{} and {}: instructions in user and kernel mode of an emulated machine, not time",
+            "{} and {}",
             counted(releases.len(), "kernel"),
             counted(operations(atlas), "operation")
         ),
         sections: vec![
-            Section::new("about", "About", about(atlas, releases.len())),
-            Section::new("kernels", "Kernels", vec![Part::Markup(map())]),
+            Section::new("about", "About", about(atlas)),
+            Section::new("kernels", "Kernels", vec![Part::Markup(map)]),
             Section::new("notes", "Release notes", notes::parts(atlas)),
         ],
         made_from: counted(atlas.kernels.len() + atlas.steps.len(), "file"),
         numbers: "Counts are those of most boots.",
-        extras: Extras {
-            style: STYLE,
-            script: SCRIPT,
-            data: Some(("atlas-data", data::block(atlas))),
-        },
+        style: STYLE,
+        script: SCRIPT,
+        data: data::block(atlas),
         ..Page::default()
     }
 }
@@ -68,7 +68,7 @@ fn unique(atlas: &Atlas, fact: fn(&AtlasKernel) -> String) -> String {
     some(all, 4)
 }
 
-fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
+fn about(atlas: &Atlas) -> Vec<Part> {
     // Result files of 'syscost run' do not record which package a kernel is from.
     let is_packaged = atlas
         .kernels
@@ -80,8 +80,6 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
         ["", "syscost run --env KERNEL,... --out FILE"]
     };
     let facts = vec![
-        ("Kernels", releases.to_string()),
-        ("Operations", operations(atlas).to_string()),
         (
             "Boots of each kernel",
             unique(atlas, |kernel| kernel.boots.to_string()),
@@ -105,15 +103,6 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
         Part::Lead(lead.to_string()),
         Part::Block(Block::Facts(known)),
     ]
-}
-
-/// Lines of the file end between elements, and not in the page.
-fn map() -> Markup {
-    let mut html = Markup::new();
-    for line in MAP.lines() {
-        html.raw(line);
-    }
-    html
 }
 
 #[cfg(test)]

@@ -84,14 +84,8 @@ const OF_HOST: [Fact<Host>; 28] = [
     ("container", |h| h.container.clone()),
     ("mitigations", |h| filled(&h.mitigations.join("; "))),
     ("clock", |h| h.clock_source.clone()),
-    ("reading the clock", |h| {
-        h.clock_cost_ns
-            .map(|ns| format!("{} ns", three_figures(ns)))
-    }),
-    ("frequency", |h| {
-        h.frequency_mhz
-            .map(|mhz| format!("{} MHz", three_figures(mhz)))
-    }),
+    ("reading the clock", |h| with_unit(h.clock_cost_ns, " ns")),
+    ("frequency", |h| with_unit(h.frequency_mhz, " MHz")),
     ("governor", |h| h.governor.clone()),
     ("turbo", |h| h.turbo.map(on_off)),
     ("SMT", |h| h.smt.map(on_off)),
@@ -112,10 +106,9 @@ const OF_HOST: [Fact<Host>; 28] = [
 
 /// Counted instructions are the same however busy a machine is.
 const OF_TIMES: [Fact<Host>; 3] = [
-    ("load at the start", |h| h.load_1min.map(three_figures)),
+    ("load at the start", |h| with_unit(h.load_1min, "")),
     ("stolen by the hypervisor", |h| {
-        h.steal_percent
-            .map(|percent| format!("{}%", three_figures(percent)))
+        with_unit(h.steal_percent, "%")
     }),
     ("measured on", |h| {
         let reason = h
@@ -128,6 +121,10 @@ const OF_TIMES: [Fact<Host>; 3] = [
 
 fn filled(text: &str) -> Option<String> {
     Some(text.to_string()).filter(|text| !text.is_empty())
+}
+
+fn with_unit(value: Option<f64>, unit: &str) -> Option<String> {
+    value.map(|value| three_figures(value) + unit)
 }
 
 fn on_off(on: bool) -> String {

@@ -1,7 +1,7 @@
 //! Kernel explanations as `explain` prints them, with flame graphs: on the page about result files
 //! a section, without result files a page of their own.
 
-use super::page::{Page, Part, Section};
+use super::page::{Page, Part, Section, blocks};
 use crate::explain::{
     KernelView, kernel_difference, kernel_document, kernel_flame, kernel_functions,
     kernel_versus_document,
@@ -66,30 +66,20 @@ fn place(explanation: &KernelExplanation) -> String {
 }
 
 fn of_kernel(kernel: &KernelExplanation) -> Vec<Part> {
-    let mut blocks = kernel_document(kernel, KernelView::Tree, SMALL).blocks;
-    let tree = blocks.pop().map(Part::Block);
-    let functions = vec![Part::table(kernel_functions(kernel))];
-    let functions = Part::Folded(
+    let mut parts = blocks(kernel_document(kernel, KernelView::Tree, SMALL));
+    let tree = parts.pop();
+    parts.push(Part::Figure(kernel_flame(kernel)));
+    parts.extend(tree);
+    parts.push(Part::Folded(
         "Functions, those with the most instructions of their own first".into(),
         false,
-        functions,
-    );
-    let flame = Part::Figure(kernel_flame(kernel));
-    blocks
-        .into_iter()
-        .map(Part::Block)
-        .chain([flame])
-        .chain(tree)
-        .chain([functions])
-        .collect()
+        vec![Part::table(kernel_functions(kernel))],
+    ));
+    parts
 }
 
 fn of_versus(versus: &KernelVersus) -> Vec<Part> {
-    let mut parts: Vec<Part> = kernel_versus_document(versus, true)
-        .blocks
-        .into_iter()
-        .map(Part::Block)
-        .collect();
+    let mut parts = blocks(kernel_versus_document(versus, true));
     parts.extend([Part::Figure(kernel_difference(versus)), Part::note(CHANGES)]);
     for (which, side) in [("before", &versus.before), ("after", &versus.after)] {
         let title = format!(

@@ -58,9 +58,20 @@
 
   const filterable = (block, table) => {
     const controls = block.querySelector(".controls");
-    const [input, area, kind] = ["input", ".area", ".kind"].map((what) => controls.querySelector(what));
-    const count = controls.querySelector(".count");
+    const kind = controls.querySelector(".kind");
+    const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
+    const input = made("input", { type: "search", autocomplete: "off", placeholder: "any text of a row" });
+    const area = made("select", { className: "area" });
+    const count = made("output", { className: "count", ariaLive: "polite" });
+    controls.prepend(...[["Filter ", input], ["Area ", area]].map((labelled) => {
+      const label = made("label");
+      label.append(...labelled);
+      return label;
+    }));
+    controls.append(count);
     const rows = [...table.tBodies[0].rows].map((row) => [row, row.textContent.toLowerCase()]);
+    const areas = new Set(rows.map(([row]) => row.dataset.a).filter(Boolean));
+    area.append(new Option("all", ""), ...[...areas].map((name) => new Option(name)));
     const apply = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
@@ -181,6 +192,9 @@
     const reset = control("button", { type: "button", textContent: "Show all", hidden: true });
     const count = control("output", {});
 
+    // Within quotes it is the whole name.
+    const isSought = ({ name }) =>
+      /^".+"$/.test(sought) ? name.toLowerCase() === sought.slice(1, -1) : name.toLowerCase().includes(sought);
     const show = () => {
       const room = plot.getBoundingClientRect().width;
       const rows = [];
@@ -191,7 +205,7 @@
         const place = above ? [0, 1] : [(box.left - zoom.left) / zoom.share, box.share / zoom.share];
         if (place[1] * room < 0.5) continue;
         const svg = drawn(box, place, plot, room);
-        if (sought && box.name.toLowerCase().includes(sought)) svg.classList.add("hit");
+        if (sought && isSought(box)) svg.classList.add("hit");
         shown.set(svg, box);
         rows.push(svg);
       }
@@ -207,7 +221,7 @@
       show();
     });
     const found = () => {
-      const hits = sought ? all.filter((box) => box.name.toLowerCase().includes(sought)) : [];
+      const hits = sought ? all.filter(isSought) : [];
       // What is below another hit is part of it.
       const outer = hits.filter((hit) => !hits.some((other) => other.depth < hit.depth && holds(other, hit)));
       const share = 100 * outer.reduce((sum, hit) => sum + hit.share, 0);
@@ -238,9 +252,17 @@
     });
     // Changes are of frames as they were called: inverted ones would need those of each function.
     if (figure.querySelector("[class*=change]")) invert.remove();
-    figure.closest(".box").before(controls);
+    figure.parentElement.before(controls);
   };
   document.querySelectorAll(".flame").forEach(flame);
+
+  // A row of the table of calls leads to its stacks, which are marked there.
+  document.querySelectorAll("a[data-call]").forEach((link) =>
+    link.addEventListener("click", () =>
+      document.querySelectorAll("figure:has(.flame) input").forEach((input) => {
+        input.value = `"${link.dataset.call}"`;
+        input.dispatchEvent(new Event("input"));
+      })));
 
   // A table that is wider than its box says so.
   const boxes = new ResizeObserver((changed) =>

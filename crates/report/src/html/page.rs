@@ -5,10 +5,9 @@
 use crate::figure::{Figure, palette};
 use crate::svg;
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
-use document::write::html::{self as blocks, Drawings};
+use document::write::html::{self, Drawings};
 use document::write::markup::{Markup, cut};
-use document::{Block, Table};
-use itertools::Itertools;
+use document::{Block, Document, Table};
 use model::prose::more;
 use sha2::{Digest, Sha256};
 
@@ -27,14 +26,11 @@ pub struct Page {
     pub sections: Vec<Section>,
     pub made_from: String,
     pub numbers: &'static str,
-    pub extras: Extras,
-}
-
-#[derive(Default)]
-pub struct Extras {
+    /// Of this kind of page.
     pub style: &'static str,
     pub script: &'static str,
-    pub data: Option<(&'static str, String)>,
+    /// JSON, which that script reads.
+    pub data: String,
 }
 
 pub struct Section {
@@ -75,6 +71,11 @@ impl Part {
     }
 }
 
+/// Those of a document.
+pub fn blocks(document: Document) -> Vec<Part> {
+    document.blocks.into_iter().map(Part::Block).collect()
+}
+
 impl Section {
     /// A section whose heading is its name in the navigation.
     pub fn new(id: &'static str, name: &'static str, parts: Vec<Part>) -> Section {
@@ -107,7 +108,6 @@ impl Page {
         self.head(&mut html, &sections);
         html.raw("<main id=\"main\">");
         warnings(&mut html, &self.warnings);
-        let mut figures = 0;
         for Section {
             id, heading, parts, ..
         } in sections
@@ -120,9 +120,7 @@ impl Page {
                 .raw(">")
                 .text(&cut(heading, PARAGRAPH))
                 .raw("</h2>");
-            parts
-                .iter()
-                .for_each(|one| part(&mut html, one, &mut figures));
+            parts.iter().for_each(|one| part(&mut html, one));
             html.raw("</section>");
         }
         html.raw("</main>");
@@ -131,10 +129,10 @@ impl Page {
     }
 
     fn head(&self, html: &mut Markup, sections: &[&Section]) {
-        let style = stylesheet() + self.extras.style;
+        let style = stylesheet() + self.style;
         let title = cut(&self.title, TITLE);
         html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
-        let policy = policy(&style, self.extras.script);
+        let policy = policy(&style, self.script);
         html.raw("<meta http-equiv=\"Content-Security-Policy\"")
             .set("content", &policy)
             .raw(">");
@@ -167,11 +165,9 @@ impl Page {
     }
 
     fn foot(&self, html: &mut Markup) {
-        if let Some((id, data)) = &self.extras.data {
-            html.raw("<script type=\"application/json\"")
-                .set("id", id)
-                .raw(">")
-                .json(data)
+        if !self.data.is_empty() {
+            html.raw("<script type=\"application/json\" id=\"data\">")
+                .json(&self.data)
                 .raw("</script>");
         }
         let text = format!(
@@ -182,10 +178,8 @@ impl Page {
         );
         html.raw("<footer><p>").text(&text);
         html.raw(" This page loads nothing and sends nothing.</p></footer><script>")
-            .raw(SCRIPT);
-        if !self.extras.script.is_empty() {
-            html.raw("</script><script>").raw(self.extras.script);
-        }
+            .raw(SCRIPT)
+            .raw(self.script);
         html.raw("</script></body></html>\n");
     }
 }
@@ -196,18 +190,15 @@ fn warnings(html: &mut Markup, lines: &[String]) {
     }
     html.raw("<aside aria-label=\"Warnings\"><b class=\"warn\">Before you read the results</b>");
     let (first, others) = lines.split_at(lines.len().min(MOST_WARNINGS));
-    blocks::notes(html, first);
+    html::notes(html, first);
     if let Some(summary) = more(others.len(), "more warnings") {
-        html.raw("<details><summary>")
-            .text(&summary)
-            .raw("</summary>");
-        blocks::notes(html, others);
-        html.raw("</details>");
+        let notes = vec![Part::Block(Block::Notes(others.to_vec()))];
+        part(html, &Part::Folded(summary, false, notes));
     }
     html.raw("</aside>");
 }
 
-fn part(html: &mut Markup, part_of: &Part, figures: &mut usize) {
+fn part(html: &mut Markup, part_of: &Part) {
     match part_of {
         Part::Lead(text) => {
             _ = html
@@ -215,24 +206,17 @@ fn part(html: &mut Markup, part_of: &Part, figures: &mut usize) {
                 .text(&cut(text, PARAGRAPH))
                 .raw("</p>")
         }
-        Part::Block(block) => blocks::block(html, block),
-        Part::Drawn(table, drawn) => blocks::table(html, table, drawn),
+        Part::Block(block) => html::block(html, block),
+        Part::Drawn(table, drawn) => html::table(html, table, drawn),
         Part::Figure(figure) => {
-            *figures += 1;
             html.raw("<figure><figcaption>").text(&figure.title);
-            html.raw("</figcaption><div class=\"box\" tabindex=\"0\" role=\"region\"");
-            html.set("aria-label", &figure.title).raw(">");
-            html.add(&svg::inline(figure, &format!("f{figures}")))
-                .raw("</div></figure>");
+            html.raw("</figcaption>").add(&svg::inline(figure));
+            html.raw("</figure>");
         }
         Part::Folded(summary, open, parts) => {
-            html.raw(if *open {
-                "<details open><summary>"
-            } else {
-                "<details><summary>"
-            });
+            html::open(html, *open);
             html.text(&cut(summary, TITLE)).raw("</summary>");
-            parts.iter().for_each(|one| part(html, one, figures));
+            parts.iter().for_each(|one| part(html, one));
             html.raw("</details>");
         }
         Part::Markup(markup) => _ = html.add(markup),
@@ -258,16 +242,11 @@ fn policy(style: &str, script: &str) -> String {
         )
     }
 
-    let scripts = [SCRIPT, script]
-        .into_iter()
-        .filter(|text| !text.is_empty())
-        .map(hash)
-        .join(" ");
     format!(
         "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
          form-action 'none'",
         hash(style),
-        scripts
+        hash(&[SCRIPT, script].concat())
     )
 }
 

@@ -3,7 +3,7 @@
 
 use super::host;
 use super::kernel::CHANGES;
-use super::page::{Page, Part, Section};
+use super::page::{Page, Part, Section, blocks};
 use crate::attribution::{ALL, all_lines, ledger_table, time_figure};
 use crate::figure::Figure;
 use crate::numbers::{counted, duration, significant};
@@ -17,7 +17,7 @@ use document::write::markup::Markup;
 use document::{Block, Filter, Table};
 use itertools::Itertools;
 use model::prose::more;
-use model::{By, CallCount, Drives, ObjectKind, Profile, drives};
+use model::{By, CallCount, Drives, ObjectKind, Profile, Total, drives};
 use std::collections::HashMap;
 
 const MOST_ROWS: usize = 100;
@@ -62,17 +62,14 @@ pub fn profiles_page(profiles: [&Profile; 2], comparison: &ProfileComparison) ->
         times.push(Part::heading(*label));
         times.extend(time_figure(profile).map(Part::Figure));
     }
-    let calls = profiles_document(comparison)
-        .blocks
-        .into_iter()
-        .map(Part::Block);
     let stacks = flames(|weight| flame_difference(profiles, weight), CHANGES);
     Page {
         title: format!("From {}", labels.join(" to ")),
         subtitle: machine_line(profiles[1]),
         sections: vec![
             Section::new("answer", "Time", times).headed("Where did the time go?"),
-            Section::new("calls", "Calls", calls.collect()).headed("System calls"),
+            Section::new("calls", "Calls", blocks(profiles_document(comparison)))
+                .headed("System calls"),
             Section::new("stacks", "Stacks", stacks),
         ],
         made_from: "two profiles".to_string(),
@@ -169,27 +166,28 @@ fn by_call(profile: &Profile, latencies: &[Latency]) -> Part {
         .unwrap_or(0);
     let mut drawn = Vec::new();
     if longest > 0 {
-        drawn.push(Drawings {
-            title: "time".to_string(),
-            cells: totals
-                .iter()
-                .map(|total| Some(time_bar(&total.count, longest)))
-                .collect(),
-        });
+        drawn.push(drawings("time", &totals, |count| {
+            Some(time_bar(count, longest))
+        }));
     }
     if !latencies.is_empty() {
         let by_call: HashMap<&str, &Latency> = latencies
             .iter()
             .map(|latency| (latency.call.as_str(), latency))
             .collect();
-        let cells = totals
-            .iter()
-            .map(|total| Some(histogram(by_call.get(total.count.call.as_str())?)))
-            .collect();
-        drawn.push(Drawings {
-            title: "latency".to_string(),
-            cells,
-        });
+        drawn.push(drawings("latency", &totals, |count| {
+            Some(histogram(by_call.get(count.call.as_str())?))
+        }));
+    }
+    let stacks = profile
+        .stacks
+        .iter()
+        .map(|stack| stack.call.as_str())
+        .counts();
+    if !stacks.is_empty() {
+        drawn.push(drawings("stacks", &totals, |count| {
+            stacks_link(&count.call, *stacks.get(count.call.as_str())?)
+        }));
     }
     // On a narrow screen the first columns are seen.
     let table = table
@@ -198,22 +196,33 @@ fn by_call(profile: &Profile, latencies: &[Latency]) -> Part {
     Part::Drawn(table, drawn)
 }
 
-fn histogram(latency: &Latency) -> (f64, Markup) {
-    fn us(ns: f64) -> String {
-        significant(ns / 1e3)
+fn drawings(
+    title: &str,
+    totals: &[Total],
+    cell: impl Fn(&CallCount) -> Option<(f64, Markup)>,
+) -> Drawings {
+    Drawings {
+        title: title.to_string(),
+        cells: totals.iter().map(|total| cell(&total.count)).collect(),
     }
+}
 
-    let (first, most) = (
-        latency.counts().next().map_or(0.0, |(ns, _)| ns),
-        latency.max_ns.unwrap_or(0.0),
-    );
-    let words = format!(
-        "{} of {} to {} us",
-        counted(latency.calls, "call"),
-        us(first),
-        us(most)
-    );
+fn histogram(latency: &Latency) -> (f64, Markup) {
+    let first = latency.counts().next().map_or(0.0, |(ns, _)| ns);
+    let most = latency.max_ns.unwrap_or(0.0);
+    let [low, high] = [first, most].map(|ns| significant(ns / 1e3));
+    let words = format!("{} of {low} to {high} us", counted(latency.calls, "call"));
     (most, svg::spark(&small(latency), &words))
+}
+
+/// With its call, which the script searches for in the flame graphs.
+fn stacks_link(call: &str, stacks: usize) -> Option<(f64, Markup)> {
+    let mut html = Markup::new();
+    html.raw("<a href=\"#stacks\"")
+        .set("data-call", call)
+        .raw(">");
+    html.text(&counted(stacks as u64, "stack")).raw("</a>");
+    Some((stacks as f64, html))
 }
 
 /// Kind of row, name, nanoseconds.
@@ -245,13 +254,13 @@ fn time_bar(count: &CallCount, longest: u64) -> (f64, Markup) {
 
 fn kinds(count: &CallCount) -> Vec<&'static str> {
     let times = times(count);
-    let most = times.iter().map(|(.., ns)| *ns).max().filter(|ns| *ns > 0);
-    let mostly = times.iter().map(|(kind, _, ns)| (Some(*ns) == most, *kind));
-    std::iter::once((count.failures() > 0, "errors"))
-        .chain(mostly)
-        .filter(|(holds, _)| *holds)
-        .map(|(_, kind)| kind)
-        .collect()
+    let most = times.iter().map(|(.., ns)| *ns).max();
+    let mostly = times.iter().filter(|(.., ns)| *ns > 0 && Some(*ns) == most);
+    let mut kinds: Vec<&str> = mostly.map(|(kind, ..)| *kind).collect();
+    if count.failures() > 0 {
+        kinds.push("errors");
+    }
+    kinds
 }
 
 /// Groups calls by what determines their cost.

@@ -36,8 +36,8 @@ pub fn runs_page(page: &RunsPage) -> Page {
         warnings: warnings(page.files),
         sections: vec![
             Section::new("answer", "Answer", answer::parts(page)).headed(answer::question(page)),
-            Section::new("compared", "Side by side", compared),
             Section::new("charts", "Charts", charts::parts(page)),
+            Section::new("compared", "Side by side", compared),
             Section::new("operations", "Operations", operations::parts(page)),
             Section::new("latency", "Single calls", charts::singles(page)),
             Section::new("parameters", "Parameters", charts::parameters(page))

@@ -20,9 +20,9 @@ pub fn draw(all: &[Distribution]) -> Drawing {
     };
     for (i, one) in all.iter().enumerate() {
         let y = ROW * i as u32;
-        label(&mut drawing.labels, y + 16, &one.label, "");
+        label(&mut drawing, y + 16, &one.label, "");
         let samples = counted(one.samples as u64, "sample");
-        label(&mut drawing.labels, y + 32, &samples, "m");
+        label(&mut drawing, y + 32, &samples, "m");
         histogram(&mut drawing.plot, one, y + 4);
     }
     drawing
@@ -78,8 +78,7 @@ pub fn overlay(shown: &Overlay, title: &str) -> Markup {
     let (low, high) = shown.ends();
     let share = |ns: f64| ((ns - low) / (high - low).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     let mut svg = Markup::new();
-    svg.raw("<svg class=\"over cell\" role=\"img\"")
-        .set("aria-label", title);
+    svg.raw("<svg class=\"over cell\" role=\"img\"");
     svg.set("height", OVER + INTERVAL * shown.costs.len() as u32)
         .raw(">")
         .element("title", title);
@@ -127,8 +126,7 @@ pub fn key(labels: &[&str]) -> Markup {
 /// A histogram for a table cell.
 pub fn spark(one: &Distribution, title: &str) -> Markup {
     let mut svg = Markup::new();
-    svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"")
-        .set("aria-label", title);
+    svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"");
     svg.set("viewBox", view_box(&one.heights))
         .raw(">")
         .element("title", title);
@@ -149,10 +147,17 @@ pub fn draw_latencies(rows: &[Distribution]) -> Drawing {
     };
     let height = LINE + CALL_ROW * rows.len().max(1) as u32;
     let axis = LogAxis::holding(rows.iter().flat_map(|row| [row.low, row.high]));
-    grid(&mut drawing.plot, &axis, 0.09, LINE, height, duration);
+    grid(
+        &mut drawing.plot,
+        &axis,
+        0.09,
+        [LINE, height],
+        &[LINE - 5],
+        duration,
+    );
     for (i, row) in rows.iter().enumerate() {
         let y = LINE + CALL_ROW * i as u32;
-        label(&mut drawing.labels, y + CALL_CHART - 2, &row.label, "");
+        label(&mut drawing, y + CALL_CHART - 2, &row.label, "");
         bins(
             &mut drawing.plot,
             &row.heights,

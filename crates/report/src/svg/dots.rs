@@ -2,8 +2,8 @@
 //! logarithmic axis their lengths would be meaningless.
 
 use super::drawing::{
-    Drawing, LINE, NAMED, class, duration, grid, label, legend, line, mark, note, number, percent,
-    times, words,
+    Drawing, LINE, NAMED, TALL, class, duration, grid, label, legend, line, mark, note, number,
+    percent, times, words,
 };
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
@@ -12,33 +12,63 @@ use crate::numbers::{in_unit, with_unit};
 use document::write::markup::{Markup, short};
 use itertools::Itertools;
 use model::Unit;
-use stats::Ranged;
 
 /// Pixels of a heading, of a row with one dot, and of each further dot.
 const HEADING: u32 = 24;
 const ROW: u32 = 17;
 const FURTHER: u32 = 8;
+/// Pixels of the rows of a strip.
+const SHEET: u32 = 450;
 /// An axis of ratios reaches at least from 1 / this to this.
 const LEAST: f64 = 1.1;
 
 /// Rows with headings by area, below the legend and the axis.
 pub fn draw(dots: &Dots) -> Drawing {
+    strip(dots, &pieces(dots, usize::MAX), [true; 2])
+}
+
+/// The same in strips, each of which fits on a sheet of paper.
+pub fn strips(dots: &Dots) -> Vec<Drawing> {
+    let pieces = pieces(dots, (SHEET / row_height(dots)) as usize);
+    if pieces.is_empty() {
+        return vec![draw(dots)];
+    }
+    let last = pieces.len() - 1;
+    (0..=last)
+        .map(|i| strip(dots, &pieces[i..=i], [i == 0, i == last]))
+        .collect()
+}
+
+/// Areas with at most so many of their rows.
+fn pieces(dots: &Dots, most: usize) -> Vec<(&str, &[DotRow])> {
+    let groups = dots.groups.iter();
+    groups
+        .flat_map(|group| group.rows.chunks(most).map(|rows| (&*group.name, rows)))
+        .collect()
+}
+
+fn row_height(dots: &Dots) -> u32 {
+    ROW + FURTHER * (dots.series.len().clamp(1, SERIES) as u32 - 1)
+}
+
+/// The first has the legend, the first and the last the axis.
+fn strip(dots: &Dots, pieces: &[(&str, &[DotRow])], [is_first, is_last]: [bool; 2]) -> Drawing {
     let mut drawing = Drawing {
         left: NAMED,
         ..Drawing::default()
     };
-    // A single file needs no name.
-    let is_named = dots.unit.is_none() || dots.series.len() > 1;
-    let named = if is_named { &dots.series[..] } else { &[] };
-    let top =
-        legend(&mut drawing.legend, named) + note(&mut drawing.legend, named, &kinds(dots)) + LINE;
-    let further = dots.series.len().clamp(1, SERIES) as u32 - 1;
-    let row = ROW + FURTHER * further;
-    let height: u32 = dots
-        .groups
-        .iter()
-        .map(|group| HEADING + row * group.rows.len() as u32)
-        .sum();
+    let mut top = 0;
+    if is_first {
+        // A single file needs no name.
+        let is_named = dots.unit.is_none() || dots.series.len() > 1;
+        let named = if is_named { &dots.series[..] } else { &[] };
+        top = legend(&mut drawing.legend, named)
+            + note(&mut drawing.legend, named, &kinds(dots))
+            + LINE;
+    }
+    let row = row_height(dots);
+    let rows: usize = pieces.iter().map(|(_, rows)| rows.len()).sum();
+    let bottom = top + HEADING * pieces.len() as u32 + row * rows as u32;
     let values = LogAxis::holding(values(dots));
     let (axis, gap, word): (_, _, fn(f64) -> String) = match dots.unit {
         Some(Unit::Nanoseconds) => (values, 0.09, duration),
@@ -46,23 +76,30 @@ pub fn draw(dots: &Dots) -> Drawing {
         None => (values.around_one(LEAST), 0.1, times),
     };
     let axis = axis.with_margin();
-    grid(&mut drawing.plot, &axis, gap, top, top + height, word);
+    let mut numbers = Vec::new();
+    if is_first {
+        numbers.push(top - 5);
+    }
+    if is_last && (!is_first || bottom - top > TALL) {
+        numbers.push(bottom + 14);
+    }
+    grid(&mut drawing.plot, &axis, gap, [top, bottom], &numbers, word);
     if dots.unit.is_none() {
         let x = percent(axis.share(1.0));
-        line(&mut drawing.plot, "one", [&x; 2], [top, top + height]);
+        line(&mut drawing.plot, "one", [&x; 2], [top, bottom]);
     }
     let mut y = top;
-    for group in &dots.groups {
-        label(&mut drawing.labels, y + HEADING - 7, &group.name, "h");
+    for (name, rows) in pieces {
+        label(&mut drawing, y + HEADING - 7, name, "h");
         y += HEADING;
-        for one in &group.rows {
-            label(&mut drawing.labels, y + row / 2 + 4, &one.label, "m");
+        for one in *rows {
+            label(&mut drawing, y + row / 2 + 4, &one.label, "m");
             draw_row(&mut drawing.plot, one, dots.unit, y, row, &axis);
             y += row;
         }
     }
     Drawing {
-        height: y + LINE,
+        height: if is_last { bottom + LINE } else { bottom },
         ..drawing
     }
 }
@@ -91,36 +128,30 @@ fn kinds(dots: &Dots) -> String {
         .join("; ")
 }
 
+/// All ratios, or the first cost.
 fn describe(row: &DotRow, unit: Option<Unit>) -> String {
-    fn with_ends(
-        value: String,
-        low_high: Option<(f64, f64)>,
-        number: &dyn Fn(f64) -> String,
-    ) -> String {
-        let ends = low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
-        value + &ends.unwrap_or_default()
+    let described = if unit.is_some() { 1 } else { SERIES };
+    let dots = row.dots.iter().take(described).flatten();
+    let mut figures = dots.map(|Dot { at, .. }| {
+        let (figure, end): (_, &dyn Fn(f64) -> String) = match unit {
+            Some(unit) => (with_unit(at.value, unit), &move |end| in_unit(end, unit)),
+            None => (times(at.value), &number),
+        };
+        match at.low_high {
+            Some((low, high)) if low != high => format!("{figure} ({} .. {})", end(low), end(high)),
+            _ => figure,
+        }
+    });
+    let mut figures = figures.join(", ");
+    if figures.is_empty() {
+        figures = "no cost".to_string();
     }
-
-    let Some(unit) = unit else {
-        let mut ratios = row
-            .dots
-            .iter()
-            .flatten()
-            .map(|dot| dot.at)
-            .map(|at| with_ends(times(at.value), at.low_high, &number));
-        return format!("{}: {}", row.label, ratios.join(", "));
-    };
     let kernel = match row.kernel {
         Some(Kernel::Never) => ", no system call",
         Some(Kernel::Unknown) => ", system calls not counted",
         _ => "",
     };
-    let cost = row.first().map(|Ranged { value, low_high }| {
-        let differ = low_high.filter(|(low, high)| low != high);
-        with_ends(with_unit(value, unit), differ, &|end| in_unit(end, unit))
-    });
-    let cost = cost.unwrap_or("no cost".to_string());
-    format!("{}: {cost}{kernel}", row.label)
+    format!("{}: {figures}{kernel}", row.label)
 }
 
 fn look(row: &DotRow, series: usize, dot: &Dot) -> &'static str {

@@ -11,6 +11,10 @@ pub const WIDTH: u32 = 860;
 
 pub const BEYOND: u32 = 70;
 
+/// Pixels of a plot with two axes, and before it.
+pub const HEIGHT: u32 = 300;
+pub const LEFT: u32 = 64;
+
 /// Where plots with names on their left begin, in pixels.
 pub const NAMED: u32 = 250;
 
@@ -24,6 +28,8 @@ pub struct Drawing {
     pub labels: Markup,
     /// Positions are shares of its width.
     pub plot: Markup,
+    /// Columns of the longest of them.
+    pub longest: usize,
     /// Pixels before the plot.
     pub left: u32,
     pub height: u32,
@@ -35,7 +41,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// A name on the left, cut to the room before the plot.
-pub fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
+pub fn label(drawing: &mut Drawing, y: u32, text: &str, class: &'static str) {
     let mut columns = 0;
     let most = text
         .chars()
@@ -48,7 +54,10 @@ pub fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
             columns <= LABEL
         })
         .count();
-    svg.raw("<text")
+    drawing.longest = drawing.longest.max(columns);
+    drawing
+        .labels
+        .raw("<text")
         .set("class", class)
         .set("y", y)
         .raw(">")
@@ -72,6 +81,21 @@ pub fn line(
 /// How a number or name of an axis stands at its place.
 pub const MIDDLE: &str = "class=\"m\" text-anchor=\"middle\"";
 pub const END: &str = "class=\"m\" text-anchor=\"end\"";
+
+/// Lines across the plot at the ticks of an axis on its left, at whose end is `top`.
+pub fn heights(svg: &mut Markup, axis: &LogAxis, top: u32, word: fn(f64) -> String) {
+    for tick in axis.ticks(0.09) {
+        let y = short(height(axis, top, tick));
+        line(svg, "g", ["0", "100%"], [&y; 2]);
+        let attributes = "class=\"m\" text-anchor=\"end\" dy=\"4\"";
+        words(svg, attributes, -8, &y, &word(tick));
+    }
+}
+
+/// The place of a value on such an axis.
+pub fn height(axis: &LogAxis, top: u32, value: f64) -> f64 {
+    f64::from(top) + f64::from(HEIGHT) * (1.0 - axis.share(value))
+}
 
 /// Text at a place, with attributes that must be known at compile time.
 pub fn words(
@@ -137,20 +161,22 @@ pub fn note(svg: &mut Markup, names: &[String], text: &str) -> u32 {
     LINE
 }
 
-/// Lines at the ticks, with their values above and, if the plot is tall, below.
+/// The numbers of an axis stand below a higher plot as well.
+pub const TALL: u32 = 400;
+
+/// Lines at the ticks, with their values at the heights `numbers`.
 pub fn grid(
     svg: &mut Markup,
     axis: &LogAxis,
     gap: f64,
-    top: u32,
-    bottom: u32,
+    ends: [u32; 2],
+    numbers: &[u32],
     word: fn(f64) -> String,
 ) {
     for (i, tick) in axis.ticks(gap).into_iter().enumerate() {
         let x = percent(axis.share(tick));
-        line(svg, "g", [&x; 2], [top, bottom]);
-        let below = (bottom - top > 400).then_some(bottom + 14);
-        for y in [top - 5].into_iter().chain(below) {
+        line(svg, "g", [&x; 2], ends);
+        for y in numbers {
             words(svg, PLACES[i % 4], &x, y, &word(tick));
         }
     }

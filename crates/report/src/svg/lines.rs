@@ -2,7 +2,8 @@
 //! them, and dashed lines.
 
 use super::drawing::{
-    Drawing, LINE, MIDDLE, class, duration, legend, line, mark, note, number, percent, words,
+    Drawing, HEIGHT, LEFT, LINE, MIDDLE, class, duration, height, heights, legend, line, mark,
+    note, number, percent, words,
 };
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
@@ -11,8 +12,6 @@ use document::write::markup::{Markup, short};
 use model::parameter_value;
 use stats::Ranged;
 
-const HEIGHT: u32 = 300;
-const LEFT: u32 = 64;
 /// Segments of a fitted line, which is a curve on logarithmic axes.
 const STEPS: usize = 40;
 
@@ -47,7 +46,7 @@ impl Plane {
     }
 
     fn y(&self, ns: f64) -> f64 {
-        f64::from(self.top) + f64::from(HEIGHT) * (1.0 - self.y.share(ns))
+        height(&self.y, self.top, ns)
     }
 }
 
@@ -88,17 +87,7 @@ pub fn draw(lines: &Lines) -> Drawing {
 }
 
 fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
-    for tick in plane.y.ticks(0.09) {
-        let y = short(plane.y(tick));
-        line(svg, "g", ["0", "100%"], [&y; 2]);
-        words(
-            svg,
-            "class=\"m\" text-anchor=\"end\" dy=\"4\"",
-            -8,
-            &y,
-            &duration(tick),
-        );
-    }
+    heights(svg, &plane.y, plane.top, duration);
     let bottom = plane.top + HEIGHT;
     let (name, top, ticks) = match &lines.parameter {
         Some(parameter) => (parameter.as_str(), bottom, spaced(lines, parameter, plane)),

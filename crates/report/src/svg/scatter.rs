@@ -1,12 +1,13 @@
 //! Points by two values, each with its name beside it, on two logarithmic axes.
 
-use super::drawing::{Drawing, LINE, MIDDLE, class, duration, line, mark, percent, times, words};
+use super::drawing::{
+    Drawing, HEIGHT, LEFT, LINE, MIDDLE, class, duration, height, heights, line, mark, percent,
+    times, words,
+};
 use crate::figure::axis::LogAxis;
 use crate::figure::{Place, Scatter};
 use document::write::markup::{Markup, short};
 
-const HEIGHT: u32 = 300;
-const LEFT: u32 = 64;
 /// Names are apart at least so far, in pixels.
 const APART: f64 = 14.0;
 /// The width of a letter, as a share of a plot of 500 pixels.
@@ -20,12 +21,7 @@ pub fn draw(scatter: &Scatter) -> Drawing {
     let x = LogAxis::holding(starts);
     let y = LogAxis::holding(ratios.chain([1.0])).with_margin();
     let mut plot = Markup::new();
-    for tick in y.ticks(0.09) {
-        let height = short(at(&y, tick));
-        line(&mut plot, "g", ["0", "100%"], [&height; 2]);
-        let attributes = "class=\"m\" text-anchor=\"end\" dy=\"4\"";
-        words(&mut plot, attributes, -8, &height, &times(tick));
-    }
+    heights(&mut plot, &y, 0, times);
     for tick in x.ticks(0.1) {
         let place = percent(share(&x, tick));
         line(&mut plot, "g", [&place; 2], [0, HEIGHT + 5]);
@@ -42,7 +38,7 @@ pub fn draw(scatter: &Scatter) -> Drawing {
     let marks = scatter
         .places
         .iter()
-        .map(|place| Name::at_point(share(&x, place.start_ns), at(&y, place.ratio)));
+        .map(|place| Name::at_point(share(&x, place.start_ns), height(&y, 0, place.ratio)));
     let mut taken: Vec<Name> = marks.collect();
     for (index, place) in scatter.places.iter().enumerate() {
         let mark = taken.remove(index);
@@ -57,10 +53,6 @@ pub fn draw(scatter: &Scatter) -> Drawing {
         plot,
         ..Drawing::default()
     }
-}
-
-fn at(axis: &LogAxis, ratio: f64) -> f64 {
-    f64::from(HEIGHT) * (1.0 - axis.share(ratio))
 }
 
 fn share(axis: &LogAxis, start_ns: f64) -> f64 {

@@ -76,9 +76,7 @@ fn segment(drawing: &mut Drawing, part: &Share, shade: &str, left: f64) {
 pub fn time_bar(shares: [f64; 3], title: &str) -> Markup {
     let kinds = [ShareKind::Calls, ShareKind::Waiting, ShareKind::Blocked];
     let mut svg = Markup::new();
-    svg.raw("<svg class=\"sp cell\" role=\"img\"")
-        .set("aria-label", title)
-        .raw(">")
+    svg.raw("<svg class=\"sp cell\" role=\"img\">")
         .element("title", title);
     let mut left = 0.0;
     for (kind, share) in kinds.into_iter().zip(shares) {

@@ -2,7 +2,7 @@
 //! `tests/files`).
 
 use super::*;
-use crate::figure::{Dot, DotRow, Group, Kernel};
+use crate::figure::{Dot, DotRow, Dots, Group, Kernel};
 use model::Unit;
 use stats::Ranged;
 
@@ -43,14 +43,11 @@ fn a_file_has_its_colours_for_light_and_dark() {
 
 #[test]
 fn places_are_shares_of_the_axis() {
-    let svg = inline(
-        &costs(&[
-            (10.0, Kernel::Enters),
-            (1000.0, Kernel::Never),
-            (1.0, Kernel::Unknown),
-        ]),
-        "f",
-    );
+    let svg = inline(&costs(&[
+        (10.0, Kernel::Enters),
+        (1000.0, Kernel::Never),
+        (1.0, Kernel::Unknown),
+    ]));
     let svg = svg.as_str();
     let places: Vec<f64> = svg
         .split("visible\" x=\"")

@@ -1,7 +1,6 @@
-"use strict";
 // Draws the heat map from the data block. The notes on releases are there without this.
 (() => {
-  const data = JSON.parse(document.getElementById("atlas-data").textContent);
+  const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const ids = ["map", "panel", "machine", "view", "family", "search", "shown"];
   const [place, panel, machine, view, family, search, shown] = ids.map(byId);
@@ -107,6 +106,7 @@
     const steps = stepsTo(column, operation);
     td.dataset.c = index;
     td.dataset.o = operation;
+    td.dataset.r = titleOf(column);
     td.tabIndex = -1;
     if (steps.some(isChange)) td.classList.add("step");
     const changes = steps.map((step) => `; ${signed(step[4] - step[3])} since ${short(column.machine.releases[step[0]])}`);
@@ -139,7 +139,8 @@
 
   const draw = () => {
     columns = columnsOf(data.machines[Number(machine.value) || 0]);
-    const table = make("table");
+    // Paper has room for so many columns.
+    const table = make("table", undefined, columns.length > 12 ? "many" : "");
     const head = make("tr");
     head.append(...["Operation", view.value === "machines" ? "" : "Releases", ...columns.map(titleOf)].map(titled));
     const body = make("tbody");
@@ -183,6 +184,8 @@
     table.append(make("caption", "Functions, their own instructions."), head, body);
     const box = make("div", undefined, "box");
     box.tabIndex = 0;
+    box.role = "group";
+    box.ariaLabel = "Functions";
     box.append(table);
     return box;
   };

@@ -3,9 +3,7 @@
 use analysis::atlas::environment;
 use indexmap::IndexSet;
 use itertools::Itertools;
-use model::atlas::{
-    Atlas, AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps, UNCHANGED, ends,
-};
+use model::atlas::{Atlas, AtlasCell, AtlasCount, AtlasMachine, AtlasStep, UNCHANGED, ends};
 use model::clean;
 use model::explained::Group;
 use serde_json::{Value, json};
@@ -15,9 +13,7 @@ use std::collections::BTreeMap;
 type Names = IndexSet<String>;
 
 fn index(names: &mut Names, name: &str) -> usize {
-    names
-        .get_index_of(name)
-        .unwrap_or_else(|| names.insert_full(name.to_string()).0)
+    names.insert_full(name.to_string()).0
 }
 
 #[derive(Default)]
@@ -107,9 +103,14 @@ impl Block {
         let pairs = atlas.steps.iter().filter(|steps| steps.machine == *machine);
         let known =
             pairs.filter_map(|pair| Some((pair, index(&pair.before)?, index(&pair.after)?)));
-        let steps: Vec<Value> = known
-            .flat_map(|(pair, before, after)| self.steps(pair, before, after))
-            .collect();
+        let mut steps = Vec::new();
+        for (pair, before, after) in known {
+            steps.extend(
+                pair.steps
+                    .iter()
+                    .filter_map(|step| self.step(step, before, after)),
+            );
+        }
         let cpu = Some(machine.cpu.as_str()).filter(|cpu| *cpu != usual_cpu(atlas, machine));
         let environments: Vec<String> = releases
             .iter()
@@ -136,13 +137,6 @@ impl Block {
             };
         }
         Value::Array(values)
-    }
-
-    fn steps(&mut self, pair: &AtlasSteps, before: usize, after: usize) -> Vec<Value> {
-        pair.steps
-            .iter()
-            .filter_map(|step| self.step(step, before, after))
-            .collect()
     }
 
     fn step(&mut self, step: &AtlasStep, before: usize, after: usize) -> Option<Value> {

@@ -100,7 +100,7 @@ fn page(atlas: &Atlas) -> String {
 }
 
 fn block(html: &str) -> Value {
-    let (_, rest) = html.split_once("id=\"atlas-data\">").unwrap();
+    let (_, rest) = html.split_once("id=\"data\">").unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
 }
 

@@ -68,9 +68,6 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
     if !answer.is_empty() {
         parts.push(Part::Lead(answer));
     }
-    if page.comparison.is_none() {
-        parts.push(Part::table(added(&detail.summary)));
-    }
     parts
 }
 
@@ -102,7 +99,7 @@ fn in_short(summary: &Summary) -> String {
 }
 
 /// A filter, a tracer or another kernel is a tax on every system call.
-fn added(summary: &Summary) -> Table {
+pub fn added(summary: &Summary) -> Table {
     let rows = reference_calls(summary);
     let is_paired = rows.iter().any(|row| row.versus.is_some());
     let shown = if is_paired { &rows[..] } else { &[] };

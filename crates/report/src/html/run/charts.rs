@@ -1,6 +1,7 @@
 //! The figures of the page: costs and ratios, costs over parameters, and percentiles of single calls.
 
 use super::RunsPage;
+use super::answer::added;
 use crate::figure::palette::SERIES;
 use crate::html::page::Part;
 use crate::run::portrait::Detail;
@@ -12,7 +13,7 @@ const MOST_FILES: usize = 4;
 /// Figures per file; each holds as many curves as there are marks.
 const MOST_FIGURES: usize = 8;
 
-/// Costs by area and ratios.
+/// Costs by area and ratios, then the cost of a system call in each environment.
 pub fn parts(page: &RunsPage) -> Vec<Part> {
     let others = page.files.len().saturating_sub(1);
     let mut parts = Vec::new();
@@ -29,8 +30,9 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
             |c| Some(figures::ratios(c)),
         );
         parts.extend(ratios.map(Part::Figure));
-        if page.comparison.is_some() {
-            parts.extend(left_out(others, SERIES));
+        match page.comparison {
+            Some(_) => parts.extend(left_out(others, SERIES)),
+            None => parts.push(Part::table(added(&detail.summary))),
         }
     }
     parts

@@ -5,7 +5,7 @@ use crate::comparison::row::Names;
 use crate::figure::Overlay;
 use crate::figure::palette::SERIES;
 use crate::html::page::Part;
-use crate::numbers::percent;
+use crate::numbers::in_percent;
 use crate::run::figures::{by_case, in_column};
 use crate::{comparison_document, svg};
 use analysis::compare::Comparison;
@@ -24,16 +24,13 @@ pub fn parts(page: &RunsPage, comparison: &Comparison) -> Vec<Part> {
         .iter()
         .map(|column| column.label.as_str())
         .collect();
-    let legend = if rows.is_empty() {
-        None
-    } else {
-        Some(Part::Markup(svg::key(&labels)))
-    };
+    let mut parts = Vec::new();
+    if !rows.is_empty() {
+        parts.push(Part::Markup(svg::key(&labels)));
+    }
     let blocks = comparison_document(comparison).blocks.into_iter();
-    legend
-        .into_iter()
-        .chain(blocks.map(|block| part(block, labels.len(), &rows)))
-        .collect()
+    parts.extend(blocks.map(|block| part(block, labels.len(), &rows)));
+    parts
 }
 
 /// The table of costs has one column for each file and the name; that of ratios has one less, and gets no drawings.
@@ -108,7 +105,7 @@ fn words(overlay: &Overlay) -> String {
         else {
             return "?".to_string();
         };
-        format!("±{}%", percent(50.0 * (high - low) / value))
+        format!("±{}", in_percent(50.0 * (high - low) / value))
     });
     percents.join(", ")
 }

@@ -3,7 +3,7 @@
 use super::RunsPage;
 use crate::figure::{Distribution, Kernel};
 use crate::html::page::Part;
-use crate::numbers::{counted, nanoseconds, percent};
+use crate::numbers::{counted, in_percent, nanoseconds};
 use crate::run::distribution::BINS_RULE;
 use crate::run::figures::kernel;
 use crate::run::names::{anywhere, name};
@@ -122,10 +122,6 @@ fn filter(detail: &Detail, groups: &[Vec<usize>]) -> Filter {
     }
 }
 
-fn samples(detail: &Detail, row: usize) -> Option<&Distribution> {
-    detail.distributions.get(row)?.as_ref()
-}
-
 /// If environments stand side by side, only the first ones are drawn.
 fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Drawings> {
     if !is_beside {
@@ -151,13 +147,11 @@ fn histograms(detail: &Detail, groups: &[Vec<usize>], place: Option<&str>) -> Dr
         cells: groups
             .iter()
             .map(|group| {
-                samples(
-                    detail,
-                    *group.iter().find(|i| {
-                        place.is_none_or(|place| detail.summary.rows[**i].case.environment == place)
-                    })?,
-                )
-                .map(histogram)
+                let mut rows = group.iter();
+                let row = rows.find(|i| {
+                    place.is_none_or(|place| detail.summary.rows[**i].case.environment == place)
+                })?;
+                detail.distributions.get(*row)?.as_ref().map(histogram)
             })
             .collect(),
     }
@@ -191,9 +185,7 @@ fn each_run(all: &[Row]) -> Table {
         .right("mean", |row| ns(row.cost().map(|cost| cost.median.0)))
         .right("deviation", |row| {
             let over = row.over_runs.as_ref();
-            Cell::known(over.and_then(|over| over.deviation_percent), |value| {
-                percent(value) + "%"
-            })
+            Cell::known(over.and_then(|over| over.deviation_percent), in_percent)
         });
     for run in (0..runs).take_while(|_| runs <= MOST_RUNS) {
         columns = columns.right(&format!("run {}", run + 1), |row| {
