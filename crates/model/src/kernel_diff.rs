@@ -38,6 +38,18 @@ pub struct NotJudged {
     pub reason: String,
 }
 
+/// A step that no function explains.
+impl From<AtlasStep> for NotJudged {
+    fn from(step: AtlasStep) -> NotJudged {
+        NotJudged {
+            before: AtlasCount::from_boots(&[step.before]),
+            after: AtlasCount::from_boots(&[step.after]),
+            operation: step.operation,
+            reason: step.reason.unwrap_or_default(),
+        }
+    }
+}
+
 impl AtlasStep {
     pub fn growth(&self) -> f64 {
         (self.after - self.before) / self.before.max(1.0)

@@ -15,7 +15,7 @@ use anyhow::{Result, ensure};
 use measure::runner::Interrupt;
 use measure::session::{CountedBoot, cells};
 use model::atlas::{AtlasCell, AtlasStep};
-use model::kernel_diff::KernelDiff;
+use model::kernel_diff::{KernelDiff, NotJudged};
 use model::prose::counted;
 use model::{Failure, Planned};
 use report::{Format, kernel_diff_document, write_answer};
@@ -27,7 +27,8 @@ use std::time::Instant;
 /// functions responsible.
 ///
 /// Both kernels run in emulated machines, so counts do not depend on this one and repeat to the last instruction.
-/// Operations that vary from boot to boot, fail, or exist in one kernel only are named and not judged.
+/// Operations that vary from boot to boot, fail, exist in one kernel only, or execute the same functions as before are
+/// named and not judged.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DiffArgs {
@@ -120,13 +121,18 @@ fn diff(
         jobs,
     };
     let sides = [&*environments[0], &*environments[1]];
+    let (unchanged, changed): (Vec<AtlasStep>, Vec<AtlasStep>) =
+        explained(interrupt, sides, cells.changed, planned, effort)?
+            .into_iter()
+            .partition(AtlasStep::is_unchanged);
+    let not_judged = unchanged.into_iter().map(NotJudged::from);
     Ok(KernelDiff {
         before: environments[0].clone(),
         after: environments[1].clone(),
         boots: args.boots,
         equal: cells.equal,
-        changed: explained(interrupt, sides, cells.changed, planned, effort)?,
-        not_judged: cells.not_judged,
+        changed,
+        not_judged: not_judged.chain(cells.not_judged).collect(),
     })
 }
 
