@@ -1,6 +1,6 @@
 //! Advice on made profiles with paths: files that are opened again, names that are looked up in vain, temporary files.
 use crate::advice::*;
-use model::DescriptorKind::File;
+use model::DescriptorKind::{Directory, File};
 
 fn advice_with(calls: Vec<CallCount>, objects: Vec<ObjectCount>) -> Vec<Advice> {
     all_advice(&with_paths(calls, objects))
@@ -47,6 +47,30 @@ fn files_are_opened_again_unless_they_change() {
     let shared = || [opens(), vec![blocked(9_000, call("flock", 40_000, 4_000))]].concat();
     quiet(shared(), vec![timed("/lock", "openat", 40_000)]);
     quiet(opens(), vec![timed("data", "openat", 40_000)]);
+}
+
+/// Twelve opens of one file, beside those of directories that are listed: `tar` looks up names of groups.
+#[test]
+fn listing_directories_is_not_charged_to_a_file() {
+    let on = |kind, count| class(|class| class.descriptor = Some(kind), count);
+    let calls = vec![
+        call("openat", 2_050, 40_000),
+        on(File, call("close", 390, 20)),
+        on(Directory, call("close", 1_660, 2_400)),
+        on(Directory, call("getdents64", 3_300, 900_000)),
+        class(
+            |class| class.operation = Some("getfl".into()),
+            on(Directory, call("fcntl", 3_300, 700)),
+        ),
+        on(File, call("lseek", 390, 10_000)),
+    ];
+    let mut group = timed("/etc/group", "openat", 120);
+    group.count.on_cpu_ns = Some(240_000_000);
+    let one = only(&with_paths(calls, vec![group]));
+    assert_eq!((one.rule, one.calls), ("open-again", 119));
+    let names: Vec<&str> = one.names.iter().map(String::as_str).collect();
+    assert_eq!(names, ["openat", "close"]);
+    assert!((0.2..0.3).contains(&one.saved.unwrap().value), "{one:?}");
 }
 
 #[test]

@@ -128,6 +128,48 @@ fn a_deadlock_is_named_with_its_threads_and_function() {
     );
 }
 
+/// The screen of `why -p` of a program that waits for what its argument names.
+fn hangs(place: &Place, program: &str, argument: &Path) -> Option<String> {
+    let mut command = Command::new(program);
+    // What `flock` runs with the lock.
+    let last: &[&str] = if program == "flock" { &["true"] } else { &[] };
+    let Ok(child) = command.arg(argument).args(last).process_group(0).spawn() else {
+        skip(&format!("no {program}"));
+        return None;
+    };
+    let job = Job::of(child);
+    // Until it waits.
+    std::thread::sleep(Duration::from_millis(200));
+    Some(stderr(
+        &place.run(format!("why -p {} --for 0.3", job.pid())),
+    ))
+}
+
+#[test]
+fn a_lock_on_a_file_is_named_with_its_holder_and_a_fifo_as_one() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let [lock, fifo] = ["lock", "fifo"].map(|name| place.path().join(name));
+    let file = fs::File::create(&lock).unwrap();
+    file.lock().unwrap();
+    let own = std::process::id();
+    let text = needs!(hangs(&place, "flock", &lock));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    expect_in(
+        &words,
+        [&*format!(
+            "in flock on {}, held by process {own}.",
+            lock.display()
+        )],
+    );
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let text = needs!(hangs(&place, "cat", &fifo));
+    expect_in(&text, ["openat on a FIFO"]);
+    assert!(!text.contains("disk"), "{text}");
+}
+
 /// What `why` found of a command that runs on, which it traced for a time or until the terminal's ^C.
 fn left_command(place: &Place, words: &str, mode: &str, interrupted: bool) -> Value {
     let program = program(place);

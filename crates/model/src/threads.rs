@@ -70,7 +70,7 @@ pub struct OpenCall {
     /// Whether it waits for a lock.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lock: bool,
-    /// The thread that holds the lock, if that is known.
+    /// The thread that holds the lock, or the process for a lock on a file, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<u32>,
     /// The waiting function: the first frame outside the C library and the language runtime.

@@ -21,7 +21,7 @@ pub struct Hung {
     /// For at least that long, within the trace.
     pub waited_s: f64,
     pub function: Option<String>,
-    /// For a lock: the thread that holds it, its current call, and the function that made that call.
+    /// For a lock: the thread that holds it (for one on a file, the process), its current call, and the function that made that call.
     pub holder: Option<u32>,
     pub holder_in: Option<(String, Option<String>)>,
     /// A cycle of threads that wait for each other, ending with the first one again; empty without a deadlock.

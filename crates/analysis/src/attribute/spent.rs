@@ -109,6 +109,7 @@ pub fn spent(profile: &Profile) -> Spent {
         let wall_s = profile.usage.wall_ns.map_or(0.0, s).max(known_s);
         parts.push(Part {
             wall_s: Some(wall_s - known_s),
+            what: unseen(profile),
             ..part(PartKind::Rest)
         });
         stops::charge(&mut parts, profile);
@@ -125,6 +126,15 @@ pub fn spent(profile: &Profile) -> Spent {
     Spent {
         parts,
         ..time_spent
+    }
+}
+
+/// When a tracer of the scheduler's events sees nothing: beside other programs this takes milliseconds, as it waits for a CPU too.
+fn unseen(profile: &Profile) -> Vec<String> {
+    if profile.usage.concurrency.is_some() && !profile.is_service() {
+        vec!["before the command ran and after it ended".to_string()]
+    } else {
+        Vec::new()
     }
 }
 

@@ -81,8 +81,12 @@ impl Reason {
         let row = TABLE
             .iter()
             .find(|(_, calls)| calls.split_whitespace().any(|call| call == name));
-        let known =
-            row.and_then(|(reason, _)| reason.or_else(|| class.descriptor.and_then(by_descriptor)));
+        let known = row.and_then(|(reason, _)| match (reason, class.descriptor) {
+            // An open of a FIFO.
+            (Some(Reason::Disk), Some(DescriptorKind::Pipe)) => Some(Reason::Pipe),
+            (None, descriptor) => descriptor.and_then(by_descriptor),
+            (reason, _) => *reason,
+        });
         known.unwrap_or(Reason::Other)
     }
 }
@@ -127,6 +131,8 @@ mod tests {
             ("read", Some(DescriptorKind::File), Reason::Disk),
             ("write(i386)", Some(DescriptorKind::Socket), Reason::Socket),
             ("read", None, Reason::Other),
+            ("openat", None, Reason::Disk),
+            ("openat", Some(DescriptorKind::Pipe), Reason::Pipe),
             ("fdatasync", Some(DescriptorKind::File), Reason::Disk),
             ("keyctl", None, Reason::Other),
         ] {

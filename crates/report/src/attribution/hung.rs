@@ -6,6 +6,8 @@ use analysis::attribute::hung::Hung;
 use analysis::attribute::ledger::Ledger;
 
 const MOST: usize = 2;
+/// Other waits of the same call may be short, and for something else.
+const HARDLY_ANYTHING_ELSE: f64 = 0.9;
 
 /// Deadlocks and long waits: those for locks, and all of them if no thread was busy.
 pub fn hung_lines(attribution: &Attribution, ledger: &Ledger) -> Vec<String> {
@@ -17,13 +19,23 @@ pub fn hung_lines(attribution: &Attribution, ledger: &Ledger) -> Vec<String> {
         if !members.is_empty() && cycles.contains(&members) {
             continue;
         }
-        if hung.lock || (ledger.busy == 0 && ledger.requests.is_none()) {
+        if hung.lock || holds_up(ledger, hung) || (ledger.busy == 0 && ledger.requests.is_none()) {
             lines.push(hung_line(hung, &attribution.hung));
         }
         cycles.push(members);
     }
     lines.truncate(MOST);
     lines
+}
+
+/// Whether such waits are not waits for work.
+fn holds_up(ledger: &Ledger, hung: &Hung) -> bool {
+    ledger.parts.iter().any(|part| {
+        let wait = part.wait.as_ref();
+        !part.state.is_idle()
+            && part.seconds >= HARDLY_ANYTHING_ELSE * hung.waited_s
+            && wait.is_some_and(|wait| wait.call == hung.call && wait.process == hung.process)
+    })
 }
 
 fn hung_line(hangs: &Hung, all: &[Hung]) -> String {
@@ -70,6 +82,7 @@ fn place(hung: &Hung) -> String {
     let function = function.map_or_else(|| hung.call.clone(), |name| format!("{name}()"));
     match (&hung.on, hung.lock) {
         (Some(on), true) => format!("{function} for {on}"),
+        (Some(on), false) if hung.function.is_none() => format!("{function} on {on}"),
         (Some(on), false) => format!("{function}: {} on {on}", hung.call),
         (None, _) if hung.function.is_none() => function,
         (None, _) => format!("{function}: {}", hung.call),
@@ -85,5 +98,6 @@ fn held(hung: &Hung) -> String {
         Some((call, None)) => format!(", which is in {call}"),
         None => String::new(),
     };
-    format!(", held by thread {holder}{does}")
+    let kind = if hung.lock { "thread" } else { "process" };
+    format!(", held by {kind} {holder}{does}")
 }

@@ -24,7 +24,7 @@ pub fn none(by: By) -> Option<String> {
         By::Descriptor => "descriptors",
     };
     Some(format!(
-        "This profile has no {what}: its tracer was not asked for them."
+        "This profile has no {what}: no call ended that had one, or its tracer was not asked for them."
     ))
 }
 

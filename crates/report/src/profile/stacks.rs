@@ -56,7 +56,7 @@ pub fn stacks_document(profile: &Profile, weight: &Weight, folded: bool) -> Docu
     }
 }
 
-const NONE: &str = "This profile has no stacks: trace with --stacks.";
+const NONE: &str = "This profile has no stacks: no call ended, or it was traced without --stacks.";
 
 /// A semicolon or line end in a name would be read as the end of a frame.
 fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {

@@ -96,8 +96,23 @@ fn open_waits<'a>(
         calls: 1,
         blocked_ns: live.blocked,
         stalled_ns: Some(live.stalled),
-        ..row(decoder, mounts, &open_key(live))
+        ..open_row(decoder, mounts, live)
     })
+}
+
+/// The object of an open is known when it has returned. The kernel's function tells that it waits for a FIFO's other end.
+fn open_row(decoder: &Decoder, mounts: &Mounts, live: &Live) -> WaitCount {
+    let row = row(decoder, mounts, &open_key(live));
+    let waits_in = || proc_stat::read(format!("/proc/{}/wchan", live.pid)).unwrap_or_default();
+    if row.call.starts_with("open") && waits_in() == "wait_for_partner" {
+        WaitCount {
+            descriptor: Some(DescriptorKind::Pipe),
+            on: Some("a FIFO that nobody has opened at the other end".to_string()),
+            ..row
+        }
+    } else {
+        row
+    }
 }
 
 fn open_key(live: &Live) -> WaitKey {
@@ -154,9 +169,15 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
             name: details::text(&live.name).into_owned(),
             time: time(&live.used),
             open: if live.inside > 0 {
-                let waits = row(decoder, mounts, &open_key(live));
+                let waits = open_row(decoder, mounts, live);
+                // The memory may have held anything: only a traced thread's number is taken for an owner's.
                 let holder = if waits.lock {
-                    holder(live, ended)
+                    holder(live, ended).filter(|holder| numbers.contains(holder))
+                } else if LOCKS.contains(&&*waits.call) {
+                    file_lock_holder(
+                        &proc_stat::read("/proc/locks").unwrap_or_default(),
+                        live.process,
+                    )
                 } else {
                     None
                 };
@@ -166,8 +187,7 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
                     elapsed_ns: live.elapsed,
                     on: waits.on,
                     lock: waits.lock,
-                    // The memory may have held anything: only a traced thread's number is taken for an owner's.
-                    holder: holder.filter(|holder| numbers.contains(holder)),
+                    holder,
                     function: match named.open.get(&live.pid) {
                         Some(function) => Some(function.to_string()),
                         None => function_at(named, &live.key, live.site),
@@ -178,6 +198,33 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
             },
         })
         .collect()
+}
+
+/// Calls that wait for locks of files.
+const LOCKS: [&str; 3] = ["flock", "fcntl", "fcntl64"];
+
+/// The process whose lock that one waits for, in the lines of /proc/locks: `1: FLOCK ADVISORY WRITE 380 ...` and, for those that wait
+/// for it, `1: -> FLOCK ADVISORY WRITE 401 ...`.
+fn file_lock_holder(locks: &str, process: u32) -> Option<u32> {
+    fn fields(line: &str) -> (Option<&str>, bool, Option<u32>) {
+        let mut words = line.split_whitespace().filter(|word| *word != "->");
+        let number = words.next();
+        (
+            number,
+            line.contains("->"),
+            words.nth(3).and_then(|pid| pid.parse().ok()),
+        )
+    }
+
+    let lines: Vec<_> = locks.lines().map(fields).collect();
+    let (number, ..) = lines
+        .iter()
+        .find(|(_, waits, pid)| *waits && *pid == Some(process))?;
+    let holder = lines
+        .iter()
+        .find(|(other, waits, _)| !waits && other == number);
+    // 0 and -1 stand for a process of another PID namespace and for an open file.
+    holder.and_then(|(_, _, pid)| *pid).filter(|pid| *pid > 0)
 }
 
 /// By the lock's memory; `None` if that is not readable or has none. The programs have copied the memory of a thread that ended.
@@ -307,5 +354,19 @@ mod tests {
         let line = "tfd:        5 events:       19 data:         7f0000000005  pos:0 ino:1 sdev:8";
         assert_eq!(polled_line(line), Some((0x7f00_0000_0005, 5)));
         assert_eq!(polled_line("pos:\t0"), None);
+    }
+
+    #[test]
+    fn who_holds_a_file_lock_is_in_the_kernels_list() {
+        let locks = "1: POSIX  ADVISORY  WRITE 77 fe:00:11 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 380 fe:00:12 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 401 fe:00:12 0 EOF\n\
+                     3: OFDLCK ADVISORY  WRITE -1 fe:00:13 0 EOF\n\
+                     3: -> POSIX  ADVISORY  WRITE 402 fe:00:13 0 EOF\n";
+        assert_eq!(file_lock_holder(locks, 401), Some(380));
+        assert_eq!(
+            [77, 402].map(|waits| file_lock_holder(locks, waits)),
+            [None; 2]
+        );
     }
 }

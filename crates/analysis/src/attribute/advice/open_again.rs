@@ -1,7 +1,7 @@
 //! Files that are opened again: all opens of a path but the first of each process.
 
 use super::caller::{
-    Caller, FILE_S, LISTS, OPENS, READS, Rule, STATS, does, done, is_one_of, share,
+    Caller, FILE_S, LISTS, OPENS, Part, READS, Rule, STATS, does, done, is_one_of, share,
 };
 use super::output::Advice;
 use super::paths::{LOCKS, about, again, repeated};
@@ -52,9 +52,9 @@ fn find(caller: &Caller) -> Vec<Advice> {
     // Directories are listed again.
     let part = [closes, lists, stats]
         .into_iter()
-        .fold(part, |part, keep| part.with_each(opens, keep));
+        .fold(part, |part, keep| with_opens(part, opens, keep));
     let part = WITH_EACH_OPEN.iter().fold(part, |part, names| {
-        part.with_each(opens, |count| {
+        with_opens(part, opens, |count| {
             is_one_of(count, names) && !does(count, "anonymous")
         })
     });
@@ -78,6 +78,67 @@ fn find(caller: &Caller) -> Vec<Advice> {
         },
         uses,
     )]
+}
+
+/// With what so many opens bring along: the profile does not say which calls were made on the file of a path, so only calls
+/// count that the caller makes for each open of every kind of file that these may be.
+fn with_opens<'a>(mut part: Part<'a>, opens: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
+    let caller = part.caller;
+    let kinds = kinds_of(caller, opens);
+    let comes_along = kinds.iter().all(|kind| {
+        let calls = caller
+            .sum(|count| keep(count) && kind.concerns(count))
+            .calls;
+        most(calls, kind.opens)
+    });
+    if comes_along {
+        let share = share(opens, kinds.iter().map(|kind| kind.opens).sum());
+        for count in caller.counts.iter().filter(|count| keep(count)) {
+            if kinds.iter().any(|kind| kind.concerns(count)) {
+                part.add(count, share);
+            }
+        }
+    }
+    part
+}
+
+/// A kind of file that is opened so often; `None` is any.
+struct Opened {
+    kind: Option<DescriptorKind>,
+    opens: u64,
+}
+
+impl Opened {
+    fn concerns(&self, count: &CallCount) -> bool {
+        let known = count.class.descriptor;
+        self.kind.is_none() || known.is_none() || known == self.kind
+    }
+}
+
+/// The kinds that these opens may be of, by how often each is closed. Any if nearly all opens are meant, or none is known, as in
+/// logs.
+fn kinds_of(caller: &Caller, opens: u64) -> Vec<Opened> {
+    let all = caller.succeeded(OPENS);
+    let kinds = [DescriptorKind::File, DescriptorKind::Directory].map(|kind| Opened {
+        kind: Some(kind),
+        opens: caller
+            .sum(|count| is_one_of(count, "close") && count.class.descriptor == Some(kind))
+            .calls,
+    });
+    let mut kinds: Vec<Opened> = kinds.into_iter().collect();
+    kinds.retain(|kind| most(kind.opens, opens));
+    if most(opens, all) || kinds.is_empty() {
+        kinds = vec![Opened {
+            kind: None,
+            opens: all,
+        }];
+    }
+    kinds
+}
+
+/// A few may fail, or end without.
+fn most(part: u64, whole: u64) -> bool {
+    part.saturating_mul(5) >= whole.saturating_mul(4)
 }
 
 fn opened(object: &ObjectCount) -> u64 {
