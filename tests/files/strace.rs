@@ -116,6 +116,10 @@ fn commands_that_take_a_profile_take_what_strace_printed() {
             (Some(0), ""),
             "{arguments:?}"
         );
+        if arguments[0] == "why" {
+            let shown = stdout(&output).replace("\n  ", " ");
+            expect_in(shown, "a program that strace stops at every call");
+        }
     }
     let mut shown = place.command("show -");
     let shown = stdout(
@@ -231,6 +235,7 @@ fn what_is_missing_is_named_with_the_option_to_leave_out() {
         "access(\"/x\", F_OK) = -1 ENOENT (x)\n".repeat(10),
         log("table: -U name,calls,errors"),
         log("table: -C -Z"),
+        "% time seconds usecs/call calls errors syscall\n 0.00 0.000000 0 5 1 read\n".into(),
         format!("[ Process PID=1 runs in 32 bit mode. ]\n{read}\n"),
     ];
     let warnings = texts.map(|text| traced_by_strace(&text).warnings.join("; "));

@@ -20,7 +20,8 @@ use measure::plan::{
 };
 use measure::runner::{Environment, Interrupt, NATIVE};
 use measure::session::{Job, Keep, RunOptions, Session, Sides};
-use model::prose::counted;
+use model::pattern;
+use model::prose::{counted, few};
 use model::{COLD, Combination, Outcome, Role, Run, StartUp};
 use report::ViewKind;
 use std::collections::BTreeMap;
@@ -323,6 +324,7 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
     let session = usage(Session::open_sides(options, sides.clone()))?;
     let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
     check_gate(args, study.as_ref(), &plan)?;
+    note_choices(args, &session);
     let names_snippets = study.is_none();
     let job = Job {
         planned: plan.planned.clone(),
@@ -369,6 +371,26 @@ fn check_gate(args: &RunArgs, study: Option<&Study>, plan: &StudyPlan) -> Result
         );
     }
     Ok(())
+}
+
+/// What a user may not have meant.
+fn note_choices(args: &RunArgs, session: &Session) {
+    for word in &args.patterns {
+        let also = pattern::also_begin(&session.catalogue, word);
+        let also = few(also.iter().map(|operation| &operation.id));
+        if !also.is_empty() {
+            note(&format!(
+                "'{word}' also matches {also} (syscost list {word})"
+            ));
+        }
+    }
+    for name in &args.environments {
+        let idle = Environment::find(name)
+            .ok()
+            .and_then(|found| found.idle_mitigations());
+        idle.iter()
+            .for_each(|text| note(&format!("{name}: {text}")));
+    }
 }
 
 fn note_known_entries(run: &Run) {

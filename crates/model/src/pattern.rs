@@ -62,16 +62,35 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
         if !operations.is_empty() {
             return Ok(operations);
         }
-        let near = near(catalogue, name);
-        if near.is_empty() && described(catalogue, name).is_empty() && is_identifier(name) {
+        let begun = begun(catalogue, name).into_iter().next();
+        if near(catalogue, name).is_empty()
+            && described(catalogue, name).is_empty()
+            && is_identifier(name)
+        {
             bail!(
                 "no operation matches '{name}'; 'syscost list' shows all, and C code is a snippet: 'c:{name}(1)'"
             );
         }
-        let begun = near.into_iter().filter(|o| begins_with(leaf(&o.id), name));
-        // Among several that begin with the name, one that makes the call of this name is meant.
-        Ok(begun.min_by_key(|o| !makes(o, name)).into_iter().collect())
+        Ok(begun.into_iter().collect())
     })
+}
+
+/// Those whose last part begins with the name. Among several, one that makes the call of this name is meant, and comes first.
+fn begun<'a>(catalogue: &'a [Operation], name: &str) -> Vec<&'a Operation> {
+    let mut begun = near(catalogue, name);
+    begun.retain(|o| begins_with(leaf(&o.id), name));
+    begun.sort_by_key(|o| !makes(o, name));
+    begun
+}
+
+/// The other operations that begin with a word by which [`named`] selects one of them.
+pub fn also_begin<'a>(catalogue: &'a [Operation], word: &str) -> Vec<&'a Operation> {
+    match named(catalogue, &[word.to_string()]).as_deref() {
+        Ok([one]) if begins_with(leaf(&one.id), word) => {
+            begun(catalogue, word).into_iter().skip(1).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Or one whose name begins so, as openat does.
@@ -289,6 +308,9 @@ mod tests {
         finds(named, "stat", &["file.stat"]);
         // How a name begins.
         finds(named, "kill", &["proc.kill_self"]);
+        for (word, others) in [("kill", 1), ("stat", 0), ("file", 0), ("foo", 0)] {
+            assert_eq!(also_begin(&catalogue(), word).len(), others, "{word}");
+        }
         finds(
             named,
             "file",

@@ -9,7 +9,7 @@ const BEGINNINGS: [(&str, &str); 5] = [
     ("<", "HTML or XML"),
 ];
 const PARTS: [(&str, &str); 6] = [
-    (" ms): ", "output of 'perf trace'"),
+    (" ms): ", PERF_TRACE),
     ("Performance counter stats for", "output of 'perf stat'"),
     ("Time (mean ± ", HYPERFINE),
     ("\"mean\":", HYPERFINE),
@@ -17,6 +17,7 @@ const PARTS: [(&str, &str); 6] = [
     ("\n@[", "output of bpftrace"),
 ];
 const HYPERFINE: &str = "output of hyperfine";
+const PERF_TRACE: &str = "output of 'perf trace'";
 const TABLE: &str = "CSV";
 const TEXT: &str = "text of an unknown format";
 
@@ -31,6 +32,9 @@ pub fn described(bytes: &[u8]) -> Option<String> {
     let what = kind(text.trim_start())?;
     let instead = match what {
         HYPERFINE => "time the commands with 'syscost race -o FILE'",
+        PERF_TRACE => {
+            "trace with 'perf trace -s', whose tables are read, or with 'syscost trace -o FILE'"
+        }
         TABLE => "name the JSON file that it was made from",
         _ => "record the program with 'syscost trace -o FILE' or 'strace -f -T -ttt -o FILE'",
     };
@@ -60,7 +64,7 @@ mod tests {
         for (text, expected) in [
             (
                 "     0.043 ( 0.012 ms): ls/4242 openat(dfd: CWD, filename: 0x1) = 3\n",
-                "'perf trace'",
+                "'perf trace', which is not read: trace with 'perf trace -s', whose tables are read",
             ),
             (
                 "SYSCALL(args) \t\t = return\nopen(\".\\0\", 0x0, 0x1)\t\t = 3 0\n",

@@ -180,6 +180,15 @@ impl Environment {
         })
     }
 
+    /// The default processor has few of the flaws that kernels mitigate, so that a choice of mitigations changes little.
+    pub fn idle_mitigations(&self) -> Option<String> {
+        let mut parameters = self.append.split(' ');
+        let is_chosen = parameters.any(|word| word.starts_with("mitigations="));
+        (is_chosen && self.cpu.as_deref() == Some("qemu64")).then(|| {
+            "the emulated processor qemu64 needs few or no mitigations: add cpu=Skylake-Server (docs/environments.md#mitigations)".to_string()
+        })
+    }
+
     fn read(stem: &str) -> Result<Environment> {
         let text = file(stem)
             .and_then(|file| file.contents_utf8())
@@ -511,6 +520,19 @@ mod tests {
             );
             let builds = !environment.is_built_natively();
             assert_eq!(builds, environment.toolchain.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn mitigations_of_a_processor_that_needs_few_are_noted() {
+        for (name, is_idle) in [
+            ("linux-6.12 mitigations=off", true),
+            ("linux-6.12 audit=1", false),
+            ("linux-6.12 mitigations=off cpu=Skylake-Server", false),
+            ("native", false),
+        ] {
+            let environment = Environment::find(name).unwrap();
+            assert_eq!(environment.idle_mitigations().is_some(), is_idle, "{name}");
         }
     }
 

@@ -104,13 +104,19 @@ impl LazyGuest {
         let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
         let machine = self.machine.as_ref();
         let note = machine.and_then(|machine| machine.as_ref().ok()?.note.clone());
+        let idle = environment.idle_mitigations();
         let facts = EnvironmentFacts {
             name: self.name.clone(),
             unit: environment.unit,
             started_with: guest.command(),
             kernel: Some(guest.release().to_string()),
             emulator: guest.emulator(),
-            notes: environment.misleads.into_iter().chain(note).collect(),
+            notes: environment
+                .misleads
+                .into_iter()
+                .chain(note)
+                .chain(idle)
+                .collect(),
             ..EnvironmentFacts::default()
         };
         Some((self.name.clone(), facts))

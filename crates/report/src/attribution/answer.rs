@@ -57,7 +57,7 @@ fn most(profile: &Profile, attribution: &Attribution) -> String {
         && time.seconds_of(PartKind::Stops) > 0.0
     {
         return format!(
-            "No rule applies. {} take at least {}; ptrace stops hide the rest.",
+            "No advice: no rule applies. {} take at least {}; ptrace stops hide the rest.",
             counted(entering.calls, "call"),
             duration(entering.seconds)
         );
@@ -70,9 +70,12 @@ fn most(profile: &Profile, attribution: &Attribution) -> String {
     let rows = rows.iter().filter(|row| row.seconds >= least_s);
     let rows: Vec<String> = rows.take(MOST_ROWS).map(part).collect();
     if rows.is_empty() {
-        return "No rule applies.".to_string();
+        return "No advice: no rule applies.".to_string();
     }
-    format!("Most time: {}. No rule applies.", rows.join("; "))
+    format!(
+        "Most time: {}. No advice: no rule applies.",
+        rows.join("; ")
+    )
 }
 
 fn untraced(time: &Spent) -> Spent {

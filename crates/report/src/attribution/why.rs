@@ -187,6 +187,7 @@ fn verdicts(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item 
         .into_iter()
         .chain(stopped(&attribution.time))
         .chain(priced(profile))
+        .chain(crate::profile::notes::source(profile))
 }
 
 fn without_entering(entering: &Entering, time: &Spent) -> String {

@@ -25,9 +25,7 @@ pub fn parameter_table(family: &Family) -> Table {
     for member in members {
         columns = columns
             .right(&member.series.label(), |value| cost(member, *value))
-            .right(&format!("ns/{parameter}"), |value| {
-                cost_per_unit(member, *value)
-            })
+            .right("ns per unit", |value| cost_per_unit(member, *value))
             .expendable(1)
             .shown_if(is_divisible);
     }
@@ -98,13 +96,13 @@ mod tests {
             snapbox::str![[r#"
 by size, ns/op
 
-size    io.read  ns/size     io.map  ns/size
-   1   128.1 ns      128   2,176 ns    2,176
-  4K   384.0 ns   0.0938   2,240 ns    0.547
- 16K   1,152 ns   0.0703   2,432 ns    0.148
- 64K   4,224 ns   0.0645   3,200 ns   0.0488
-256K  16,512 ns   0.0630   6,272 ns   0.0239
-  1M  65,664 ns   0.0626  18,560 ns   0.0177
+size    io.read  ns per unit     io.map  ns per unit
+   1   128.1 ns          128   2,176 ns        2,176
+  4K   384.0 ns       0.0938   2,240 ns        0.547
+ 16K   1,152 ns       0.0703   2,432 ns        0.148
+ 64K   4,224 ns       0.0645   3,200 ns       0.0488
+256K  16,512 ns       0.0630   6,272 ns       0.0239
+  1M  65,664 ns       0.0626  18,560 ns       0.0177
 
 io.read: 128.0 ns (118.9 .. 137.1) + 0.0625 ns per unit of size (0.0602 .. 0.0648)
 io.map: 2,176 ns (2,083 .. 2,269) + 0.0156 ns per unit of size (0.0146 .. 0.0167)

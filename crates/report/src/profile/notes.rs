@@ -116,18 +116,13 @@ pub fn cautions(profile: &Profile) -> Vec<String> {
 
 /// The kernel's accounting of the whole command, and the tracer with its overhead.
 pub fn accounting(profile: &Profile) -> Vec<String> {
-    let source = profile
-        .source
-        .as_ref()
-        .filter(|source| !source.note.is_empty())
-        .map(|source| source.note.clone());
     [
         times(profile),
         counts(profile),
         ended(profile),
         throttled(profile),
         tracer(profile),
-        source,
+        source(profile),
         unsplit(profile),
         unwoken(profile),
     ]
@@ -135,6 +130,12 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
     .flatten()
     .chain(tree(profile, MOST_PATHS))
     .collect()
+}
+
+/// What the output of another tracer does not tell.
+pub fn source(profile: &Profile) -> Option<String> {
+    let note = &profile.source.as_ref()?.note;
+    (!note.is_empty()).then(|| note.clone())
 }
 
 fn throttled(profile: &Profile) -> Option<String> {
@@ -203,9 +204,10 @@ fn times(profile: &Profile) -> Option<String> {
     let unit = TimeUnit::for_seconds(
         parts.iter().filter_map(|(_, ns)| *ns).max().unwrap_or(0) as f64 / 1e9,
     );
-    let known = parts
-        .iter()
-        .filter_map(|(name, ns)| Some(format!("{name} {}", unit.with_name((*ns)? as f64 / 1e9))));
+    let known = parts.iter().filter_map(|(name, ns)| match (*ns)? {
+        0 => Some(format!("{name} under a tick of the clock")),
+        ns => Some(format!("{name} {}", unit.with_name(ns as f64 / 1e9))),
+    });
     joined(known)
 }
 
@@ -359,4 +361,27 @@ pub fn doubts(profile: &Profile) -> Vec<String> {
 fn joined(mut parts: impl Iterator<Item = String>) -> Option<String> {
     let text = parts.join(", ");
     (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Usage;
+
+    #[test]
+    fn no_time_is_shown_as_zero() {
+        let profile = Profile {
+            usage: Usage {
+                wall_ns: Some(2_000_000),
+                user_ns: Some(1_000_000),
+                system_ns: Some(0),
+                ..Usage::default()
+            },
+            ..Profile::default()
+        };
+        assert_eq!(
+            times(&profile).unwrap(),
+            "wall 2.000 ms, user 1.000 ms, system under a tick of the clock"
+        );
+    }
 }

@@ -227,12 +227,19 @@ impl Tables {
                 .and_then(|index| self.processes.get(index));
             process.cloned().unwrap_or_default()
         });
+        let (mut times, mut note) = (times, kind.note);
+        if profile.all_calls().elapsed_ns == Some(0) {
+            let calls = profile.groups.iter_mut().flat_map(|group| &mut group.calls);
+            calls.for_each(|count| count.elapsed_ns = None);
+            times = Some("no times, because all are 0: strace -c counts ticks of the clock; count with 'strace -c -w'".to_string());
+            note = COUNTS_NOTE;
+        }
         profile.warnings = times
             .into_iter()
             .chain(some)
             .chain(log.foreign_lines())
             .collect();
-        Ok((profile, kind.name, kind.note))
+        Ok((profile, kind.name, note))
     }
 }
 

@@ -17,6 +17,7 @@ pub fn kernel_versus_document(versus: &KernelVersus, all: bool) -> Document {
                 what: versus.what.clone(),
             },
             Block::Facts(facts(versus)),
+            Block::Notes(unlike_average(versus).into_iter().collect()),
             Block::Table(versus_groups(versus)),
             Block::Table(versus_functions(versus, all)),
         ],
@@ -48,6 +49,21 @@ fn average(versus: &KernelVersus) -> String {
     };
     let [from, to] = [before, after].map(instructions);
     format!("{from} -> {to} instructions, x{:.3}", after / before)
+}
+
+/// A smaller share of the instructions explains nothing either way.
+const LEAST: f64 = 0.02;
+
+/// Whether the iterations shown differ in another direction than the averages, or by more than twice or less than half as much.
+fn unlike_average(versus: &KernelVersus) -> Option<String> {
+    let average = versus.after.counted? - versus.before.counted?;
+    let before = versus.before.instructions as f64;
+    let shown = versus.after.instructions as f64 - before;
+    let largest = shown.abs().max(average.abs()).max(LEAST * before);
+    ((shown - average).abs() > largest / 2.0).then(|| {
+        let [shown, average] = [shown, average].map(|change| signed(change, instructions));
+        format!("The iterations shown differ from the average ({shown}, not {average}): they do not explain the change.")
+    })
 }
 
 fn shown(side: &KernelExplanation) -> String {
@@ -135,6 +151,8 @@ Before   5,307 instructions in the iteration shown: 6.1.0-54 (linux-6.1)
 After    5,343 instructions in the iteration shown: 6.1.0-54 (linux-6.12)
 Counts   instructions of an emulated processor, not time: caches, the TLB and prediction are left out
 
+The iterations shown differ from the average (+36, not -339.8): they do not explain the change.
+
 spent on             before  after  change
 the call's own work   5,287  5,323     +36
 this iteration        5,307  5,343     +36
@@ -144,6 +162,8 @@ __x64_sys_op  the call's own work   5,287  5,323     +36
 
 "#]]
         );
+        versus.before.counted = Some(5_290.0);
+        assert_eq!(unlike_average(&versus), None, "+36, not +33.2");
         versus.before.counted = None;
         assert!(facts(&versus)[0].1.starts_with("unknown"));
     }
