@@ -134,7 +134,7 @@ impl Comparison {
         (0..self.columns.len()).filter(move |column| *column != baseline)
     }
 
-    /// If rows match although it differs.
+    /// The environment of each column, if rows match although it differs.
     pub fn environments(&self) -> Option<&[String]> {
         self.cautions.iter().find_map(|caution| match caution {
             Caution::OtherEnvironment { environments } => Some(&environments[..]),

@@ -49,7 +49,7 @@ pub struct DerivedRow {
 }
 
 impl DerivedKey {
-    /// Another case in the same environment, with the same parameters.
+    /// The key of a row derived from `case` and another in the same environment, with the same parameters.
     pub fn new(derived: &Derived, case: &Case, unit: Unit) -> DerivedKey {
         DerivedKey {
             name: derived.name.clone(),
@@ -70,7 +70,7 @@ impl Deref for DerivedRow {
     }
 }
 
-/// In the order of a table's columns.
+/// The value as a difference with its unit or as a ratio, in the order of a table's columns.
 pub fn difference_or_ratio(
     combination: Combination,
     unit: Unit,
@@ -82,7 +82,7 @@ pub fn difference_or_ratio(
     }
 }
 
-/// Without a study, the ratios of the cases that have names. At most [`MOST_ROWS`].
+/// The derived rows of a study or, without one, the ratios of the cases that have names. At most [`MOST_ROWS`].
 pub fn derive(study: Option<&StudyView>, run: &Run) -> Vec<DerivedRow> {
     let by_names = StudyView {
         derived: ratios_by_name(run),

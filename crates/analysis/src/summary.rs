@@ -304,7 +304,7 @@ fn relative(launches: &Launches, moves: &Moves) -> Option<Relative> {
     })
 }
 
-/// In undisturbed rounds.
+/// The launches of a measured case, in undisturbed rounds.
 pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
     let in_user_mode = in_user_mode(record);
     let launches = panel.launches(&record.case, record.outcome.measurement()?, in_user_mode)?;

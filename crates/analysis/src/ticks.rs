@@ -9,7 +9,7 @@ const FEWEST_TICKS: f64 = 50.0;
 /// A process that no tick hit counts as user time: with fewer ticks a process, their sum leans towards that.
 const FEWEST_A_PROCESS: f64 = 4.0;
 
-/// Into user and system time.
+/// Whether `cpu_s` seconds of `processes` processes are divided into user and system time by enough ticks.
 pub fn ticks_divide(cpu_s: f64, processes: u64) -> bool {
     cpu_s >= TICK_S * FEWEST_TICKS.max(FEWEST_A_PROCESS * processes.max(1) as f64)
 }

@@ -76,7 +76,7 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 const MOST: f64 = (1u64 << 48) as f64;
 const LEAST: f64 = 1e-200;
 
-/// Beyond any that a command writes.
+/// The name of a number in `value` of this name that is beyond any that a command writes.
 fn too_large<'a>(name: &'a str, value: &'a Value) -> Option<&'a str> {
     match value {
         Value::Array(all) => all.iter().find_map(|one| too_large(name, one)),

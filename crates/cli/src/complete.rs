@@ -76,7 +76,7 @@ pub fn operations() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| begun(patterns(&catalogue()), typed))
 }
 
-/// Also after `NAME=`.
+/// Operations, and languages of snippets, also after `NAME=`.
 pub fn subjects() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let mut all = patterns(&catalogue());
@@ -110,7 +110,7 @@ pub fn languages() -> ArgValueCandidates {
     ArgValueCandidates::new(language_names)
 }
 
-/// With a `=` at the end.
+/// Parameters of all operations, with a `=` at the end.
 pub fn parameters() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let catalogue = catalogue();

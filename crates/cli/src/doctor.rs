@@ -24,7 +24,7 @@ pub struct DoctorArgs {
     pub format: Format,
 }
 
-/// No failing status: whether a finding matters depends on the measurement.
+/// Prints the findings. It has no failing status: whether a finding matters depends on the measurement.
 pub fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<()> {
     let sources = Sources::default();
     let host = host(&sources);

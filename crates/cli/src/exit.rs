@@ -3,7 +3,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Exit {
     Success,
-    /// Or a count is another one.
+    /// A cost grew by more than the user allows, or a count is another one.
     CostGrown,
     SomeFailed,
     Interrupted,

@@ -21,13 +21,13 @@ pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Also with `--quiet`.
+/// Prints one message, cleaned and cut, also with `--quiet`.
 pub fn show_line<T: Display + ?Sized>(line: &T) {
     let line = clean::excerpt(&line.to_string(), LONGEST);
     show(in_its_characters(format!("syscost: {line}\n")).as_bytes());
 }
 
-/// Unless `--quiet` is given.
+/// Tells something about a result, unless `--quiet` is given.
 pub fn note<T: Display + ?Sized>(line: &T) {
     if !is_quiet() {
         show_line(line);

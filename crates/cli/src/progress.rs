@@ -17,7 +17,7 @@ const STEPS: u64 = 1000;
 const LONGEST: usize = 200;
 
 impl Progress {
-    /// Not with `--quiet`, and only on a terminal.
+    /// A bar on standard error, unless `--quiet` is given or standard error is not a terminal.
     pub fn new() -> Progress {
         Progress::shown(!is_quiet())
     }

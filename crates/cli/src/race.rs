@@ -151,7 +151,7 @@ impl Elsewhere {
 }
 
 impl RaceArgs {
-    /// Of one command; it ends when its ratios are known.
+    /// A race of one command, natively and in these environments, that ends when its ratios are known.
     pub fn in_environments(words: &[String], environments: &[String]) -> Result<RaceArgs> {
         let names = format!("--env={}", environments.join(","));
         let words = ["--ignore-failure", &names, "--", &race::joined(words)];
@@ -258,7 +258,7 @@ impl RaceArgs {
         }
     }
 
-    /// With --env, the arguments are the words of one command, unless a single argument holds all of them.
+    /// The commands of the race. With --env, the arguments are the words of one command, unless a single argument holds all of them.
     fn texts(&self) -> Result<Vec<String>> {
         if self.environments.is_empty() || self.commands.len() == 1 {
             return Ok([&self.commands[..], &self.versus].concat());
@@ -269,7 +269,7 @@ impl RaceArgs {
         Ok(vec![race::joined(&self.commands)])
     }
 
-    /// With the directory of their files, which must outlive the race.
+    /// The command in each environment, and the directory of their files, which must outlive the race.
     fn entered(
         &self,
         mut commands: Vec<Command>,

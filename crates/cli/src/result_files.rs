@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use store::StoreError;
 use sys::threads::in_order;
 
-/// Of a host's or a file's name, in a label.
+/// Characters of a host's or a file's name that a label keeps.
 const LONGEST: usize = 24;
 
 /// Too many, empty or repeated ones, and standard input given twice.
@@ -122,7 +122,7 @@ pub fn is_input(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// As asked; else the host's name or, if several hosts have it, the file's, numbered if that is not unique either.
+/// The labels that were asked for; else the host's name or, if several hosts have it, the file's, numbered if that is not unique either.
 pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
     fn stem(file: &Path) -> String {
         if is_input(file) {
@@ -152,7 +152,7 @@ pub fn shortened(name: &str) -> String {
     clean::cut(&clean::line(name), LONGEST)
 }
 
-/// By its label, else by its path.
+/// The file that `wanted` names by its label, else by its path.
 pub fn baseline(wanted: Option<&str>, files: &[PathBuf], labels: &[String]) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
     labels

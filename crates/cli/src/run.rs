@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use store::StoreError;
 use trace::race;
 
-/// Unless the whole run has a limit.
+/// How long the starts of environments are measured, unless the whole run has a limit.
 const START_UPS: Duration = Duration::from_secs(12);
 
 /// The cases that all sides measure. Snippets do not run with another probe or on another machine.
@@ -49,7 +49,7 @@ fn scope(sides: &Sides) -> EnvironmentScope {
 }
 
 impl RunArgs {
-    /// Of `syscost` without arguments: the default patterns are the tour.
+    /// The options of `syscost` without arguments: the default patterns are the tour.
     pub fn tour() -> Result<RunArgs> {
         parsed("run", [""; 0])
     }
@@ -266,7 +266,7 @@ fn table_beside(run: &Run, view: &View) -> Result<()> {
     Ok(())
 }
 
-/// In the same rounds and within `time`; nothing is printed or kept.
+/// Operations with values of parameters in environments, in the same rounds and within `time`; nothing is printed or kept.
 pub fn in_environments(pricing: &Pricing, names: &[&str], time: Duration) -> Result<Run> {
     // Through the options of the command line, so that a run for `why` is planned like any other.
     let names = format!("--env={}", names.join(","));

@@ -16,7 +16,7 @@ use report::{ProfileDocument, SummaryDocument, WhyDocument};
 use document::write::json_schema;
 use serde_json::Value;
 
-/// By kind, in the order of the documentation: types that several share are described with the first.
+/// All schemas, by kind, in the order of the documentation: types that several share are described with the first.
 pub fn all() -> Vec<(&'static str, Value)> {
     vec![
         ("result", store::schema::<Run>()),

@@ -51,7 +51,7 @@ impl TargetArgs {
             .join(" ")
     }
 
-    /// And the words after it: a regular file that is not executable, or '-' for standard input.
+    /// A file in place of a command, and the words after it: a regular file that is not executable, or '-' for standard input.
     pub fn profile(&self) -> Option<(PathBuf, &[OsString])> {
         let (word, behind) = self.command.split_first()?;
         let path = PathBuf::from(word);

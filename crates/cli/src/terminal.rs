@@ -12,7 +12,7 @@ pub fn screen() -> Screen {
     screen_of(std::io::stdout().is_terminal())
 }
 
-/// For tables that leave standard output to a command.
+/// Standard error's screen, for tables that leave standard output to a command.
 pub fn error_screen() -> Screen {
     screen_of(std::io::stderr().is_terminal())
 }

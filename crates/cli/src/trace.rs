@@ -204,7 +204,7 @@ impl Report<'_> {
 }
 
 impl TraceArgs {
-    /// Until it fails; the counts of later runs are those of the profile's `repeats`.
+    /// Runs the command as often as it should, until it fails; the counts of later runs are those of the profile's `repeats`.
     fn traced(&self, options: &TraceOptions) -> Result<(Profile, Exit)> {
         let mut profile = trace::run(options, &mut note::<str>)?;
         let mut ended = exit(&profile);
@@ -338,7 +338,7 @@ pub(super) fn tell_lost(lost: u64) {
     }
 }
 
-/// As time(1) passes it on; 1 if data was lost, unless the command itself failed.
+/// The command's exit status, as time(1) passes it on; 1 if data was lost, unless the command itself failed.
 pub(super) fn exit(profile: &Profile) -> Exit {
     let status = match profile.ending {
         Some(Ending::Exited(code)) => code as u8,

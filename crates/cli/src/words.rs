@@ -4,7 +4,7 @@ use super::error::usage;
 use anyhow::Result;
 use std::ffi::OsString;
 
-/// With the checks of the command line.
+/// Parses options that the program itself sets, with the checks of the command line.
 pub fn parsed<A: clap::Args>(
     command: &'static str,
     words: impl IntoIterator<Item: Into<OsString> + Clone>,
@@ -38,7 +38,8 @@ pub fn with_command(typed: Vec<OsString>, commands: &[&str]) -> Vec<OsString> {
     words
 }
 
-/// Or a misspelling, which the parser then names. With another letter, a short name is another one: `tcp` is not `top`.
+/// Whether `typed` is `known` or a misspelling of it, which the parser then names. With another letter, a short name is another one:
+/// `tcp` is not `top`.
 fn is_like(known: &str, typed: &str) -> bool {
     let is_short = known.len() <= 4;
     let slips = if is_short { 1 } else { 2 };

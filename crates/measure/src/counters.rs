@@ -13,7 +13,7 @@ use stats::median;
 use std::time::{Duration, Instant};
 use sys::counters::{Counter, Offer, wait_until_asleep};
 
-/// What differs between them (addresses, hash chains) is part of the scatter.
+/// Launches of a worker: what differs between them (addresses, hash chains) is part of the scatter.
 const LAUNCHES: usize = 5;
 /// Enough if they take longer than the caller has time.
 const FEWEST_LAUNCHES: usize = 3;
@@ -24,8 +24,8 @@ const PAIRS: usize = 3;
 const REQUEST: Duration = Duration::from_micros(600);
 const MOST_NAMES: usize = 4;
 
-/// Over at most five launches of the case's worker, and over fewer if they take longer than `long`. Each launch adds a value per
-/// iteration to each event that the kernel permits, `None` if its counter was shared.
+/// Counts every event of `offer` that the kernel permits, over at most five launches of the case's worker, and over fewer if
+/// they take longer than `long`. Each launch adds a value per iteration to each event, `None` if its counter was shared.
 ///
 /// # Errors
 /// The worker's own failure, or that a permitted counter could not be attached after all.
@@ -123,7 +123,7 @@ impl<'a> Worker<'a> {
         Ok(counts)
     }
 
-    /// Of the smaller and the larger request; `None` if the counter did not run all the time.
+    /// An event's counts in the smaller and in the larger request; `None` if its counter did not run all the time.
     fn pair(&mut self, event: usize, more: u64) -> Result<Option<[u64; 2]>, Failure> {
         self.counters[event].1.switch(true).map_err(failed)?;
         let [few, many] = proof::pair(more, &mut |n| self.request(event, n))?;

@@ -81,7 +81,7 @@ fn count_in_state(findings: &[Finding], state: State) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     Problem,
-    /// Not permitted here.
+    /// Something that measuring uses is not permitted here.
     Forbidden,
     Notice,
     Good,

@@ -23,7 +23,7 @@ pub struct Proof {
     pub entries: Option<Entries>,
     pub status: EntriesStatus,
     pub warning: Option<String>,
-    /// If as many as were timed.
+    /// The number of iterations over which entries were counted, if it is that of the timed ones.
     pub iterations: Option<u64>,
     pub returned: Returned,
     pub counted_unix_s: Option<u64>,
@@ -42,7 +42,7 @@ impl Proof {
         }
     }
 
-    /// So few iterations may not show all entries.
+    /// Whether there may be entries that so few iterations do not show.
     pub fn is_rare(&self) -> bool {
         let entries = self.entries.as_ref();
         entries.is_some_and(|entries| entries.total() < RARE)
@@ -86,7 +86,7 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
 pub struct Length {
     pub iterations: u64,
     pub time: Duration,
-    /// Made meanwhile in the thread that runs the loop; `None` without a runtime.
+    /// The entries that the case's runtime makes meanwhile in the thread that runs the loop; `None` without a runtime.
     pub runtime: Option<Entries>,
 }
 
@@ -307,7 +307,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Until dropped.
+    /// Watches the process group `group` until dropped.
     ///
     /// # Errors
     /// No thread could be started.

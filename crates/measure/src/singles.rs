@@ -9,7 +9,7 @@ use std::time::Duration;
 const CALLS: u64 = 100_000;
 pub const FEWEST_CALLS: u64 = 1000;
 pub const TIME: Duration = Duration::from_millis(200);
-/// That a probe accepts (probe.c, MOST_CALLS).
+/// The most calls that a probe accepts (probe.c, MOST_CALLS).
 const MOST_CALLS: u64 = 1_000_000_000;
 
 /// Times single calls for `time`; if that is too short for the 99th percentile, for as long as that takes, if it takes at most `most`.
@@ -45,7 +45,7 @@ pub fn time_singles(
     for_calls(workers, planned, FEWEST_CALLS, needed)
 }
 
-/// Than the first ones on average.
+/// Later calls may take so many times as long as the first ones on average.
 const SLOWER: f64 = 1.5;
 
 fn for_calls(

@@ -5,7 +5,8 @@ use crate::runner::Workers;
 use model::{Failure, ModeSamples, Planned};
 use std::time::Duration;
 
-/// Unless the caller has less: a few hundred samples, enough to know a share to two percentage points.
+/// The time for each case, unless the caller has less: a few hundred samples, enough to know a share to two percentage
+/// points.
 pub const TIME: Duration = Duration::from_millis(33);
 
 /// Samples the mode for `time`. `None` for a snippet, for an operation that uses several threads or processes, enters the kernel

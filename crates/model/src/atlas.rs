@@ -152,12 +152,12 @@ impl AtlasStep {
         self.reason.as_deref() == Some(UNCHANGED)
     }
 
-    /// Without its sign.
+    /// The difference of the counts in instructions, without its sign.
     pub fn instructions(&self) -> f64 {
         (self.after - self.before).abs()
     }
 
-    /// Of the smaller count: half as many weigh as much as twice as many.
+    /// The difference as a share of the smaller count: half as many weigh as much as twice as many.
     pub fn share(&self) -> f64 {
         self.instructions() / self.before.min(self.after).max(1.0)
     }

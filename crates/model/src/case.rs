@@ -96,7 +96,7 @@ pub const SHARED: &str = "shared";
 pub const COLD: &str = "cold";
 
 impl Case {
-    /// With its default parameters.
+    /// An operation in the native environment, with its default parameters.
     pub fn native(operation: &str) -> Case {
         Case {
             operation: operation.to_string(),
@@ -160,7 +160,7 @@ impl Case {
         self.params.get(COLD).copied()
     }
 
-    /// Of a language or of the probe, warm or cold.
+    /// Whether it is the empty loop of a language or of the probe, warm or cold.
     pub fn is_empty_loop(&self) -> bool {
         match self.language {
             Some(_) => self.operation.is_empty(),
@@ -182,7 +182,7 @@ impl Case {
             .collect()
     }
 
-    /// In no particular order. If a parameter is both given and a default, the default wins.
+    /// Each parameter once, in no particular order. If a parameter is both given and a default, the default wins.
     pub fn all_params(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
         self.params
             .iter()
@@ -207,7 +207,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// With `...` if there are more.
+/// The first line, followed by `...` if there are more.
 fn one_line(body: &str) -> String {
     let body = body.trim();
     match body.split_once('\n') {

@@ -155,7 +155,7 @@ fn names() -> impl Iterator<Item = (&'static str, Drives)> {
         .flat_map(|(drives, names)| names.split_whitespace().map(|name| (name, *drives)))
 }
 
-/// Between slashes.
+/// How many names there are between slashes.
 pub fn depth(path: &[u8]) -> u64 {
     path.split(|byte| *byte == b'/')
         .filter(|name| !name.is_empty())

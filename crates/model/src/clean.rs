@@ -26,12 +26,12 @@ fn shown(c: char) -> char {
     }
 }
 
-/// For a terminal and line-based formats, with as many characters as `text`.
+/// For a terminal and line-based formats: one line, with as many characters as `text`.
 pub fn line(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// For a quotation in a message, with `...` if some characters are missing.
+/// For a quotation in a message: one line, with `...` if some characters are missing.
 pub fn excerpt(text: &str, most: usize) -> String {
     let mut quoted: String = text.chars().take(most).map(shown).collect();
     if text.chars().nth(most).is_some() {
@@ -40,7 +40,7 @@ pub fn excerpt(text: &str, most: usize) -> String {
     quoted
 }
 
-/// With an ellipsis at the end if some are missing.
+/// The last character is an ellipsis if some are missing.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_string(),

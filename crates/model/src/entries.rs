@@ -20,7 +20,7 @@ impl Entries {
         self.0.get(name).copied().unwrap_or(0.0)
     }
 
-    /// In the order in which the calls were first made.
+    /// The names in the order in which the calls were first made.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

@@ -28,7 +28,7 @@ pub fn run(records: Vec<Record>) -> Run {
     }
 }
 
-/// They took `ns(block)` nanoseconds: three launches of four blocks of four batches of one iteration.
+/// Three launches of four blocks; each block has four batches of one iteration that took `ns(block)` nanoseconds.
 pub fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
     Outcome::Measured(Measurement {
         iterations: 1,
@@ -102,7 +102,7 @@ pub fn published(operation: &str, ns: f64) -> Record {
     )
 }
 
-/// In an emulated kernel: `each` are per operation, by repeat.
+/// A record of an emulated kernel: `each` are instructions per operation, by repeat.
 pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record {
     let (fewer, more) = (10, 110);
     let batches = each

@@ -1,7 +1,7 @@
 use indexmap::IndexMap;
 use std::hash::Hash;
 
-/// In the order of each key's first value.
+/// The values by key; keys are in the order of their first value.
 pub fn grouped<K: Hash + Eq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> IndexMap<K, Vec<V>> {
     let mut groups: IndexMap<K, Vec<V>> = IndexMap::new();
     pairs

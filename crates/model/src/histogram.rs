@@ -50,7 +50,7 @@ impl Histogram {
         }
     }
 
-    /// Files have the buckets alone.
+    /// The counts read with the resolution of single calls: files have the buckets alone.
     pub fn for_single_calls(self) -> Histogram {
         Histogram {
             per_octave: Histogram::SINGLE,
@@ -62,12 +62,12 @@ impl Histogram {
         self.per_octave
     }
 
-    /// For durations below 2^64 ns.
+    /// The number of buckets for durations below 2^64 ns.
     pub fn buckets(per_octave: u16) -> u16 {
         64 * per_octave
     }
 
-    /// From the leading bit and those below it.
+    /// The bucket of a duration, which follows from the leading bit and those below it.
     pub fn bucket(&self, ns: u64) -> u16 {
         let Some(log) = ns.checked_ilog2() else {
             return 0;

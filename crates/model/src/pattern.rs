@@ -24,7 +24,7 @@ impl Pattern {
         })
     }
 
-    /// By its id, its area or a glob.
+    /// Whether the operation is selected by its id, its area or a glob.
     pub fn matches(&self, operation: &Operation) -> bool {
         operation.area() == self.text || self.matches_id(&operation.id)
     }
@@ -43,7 +43,8 @@ fn without_slash(text: &str) -> String {
     text.replace('/', "\u{1}")
 }
 
-/// In the order of the patterns, and within one in the catalogue's order; all if there is no pattern.
+/// The operations that the patterns select, in the order of the patterns, and within one in the catalogue's order; all if there is no
+/// pattern.
 pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |_| Ok(Vec::new()))
 }
@@ -144,7 +145,7 @@ fn described<'a>(catalogue: &'a [Operation], word: &str) -> Vec<&'a Operation> {
     operations
 }
 
-/// Once each; if a pattern selects none, what `otherwise` returns.
+/// Each selected operation once; if a pattern selects none, the operations that `otherwise` returns.
 fn each<'a>(
     catalogue: &'a [Operation],
     patterns: &[String],

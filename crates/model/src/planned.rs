@@ -32,7 +32,7 @@ impl Planned {
             && counts.all(|count| matches!(count, Count::Exactly(count) if *count < 1.0))
     }
 
-    /// By what was counted or, if nothing was, by what is declared.
+    /// Whether it stays in user mode, by what was counted or, if nothing was, by what is declared.
     pub fn stays_in_user_mode(&self, counted: Option<&Entries>) -> bool {
         let enters_seldom = counted.map_or_else(
             || self.enters.as_ref().is_some_and(Expectation::may_be_none),

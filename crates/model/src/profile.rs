@@ -188,7 +188,7 @@ pub struct TracerFacts {
 }
 
 impl TracerFacts {
-    /// To subtract from an elapsed time: never less than 0.
+    /// The nanoseconds to subtract from an elapsed time: never less than 0.
     pub fn within_call_ns(&self) -> f64 {
         self.offset_per_call_ns.unwrap_or(0.0).max(0.0)
     }

@@ -16,7 +16,7 @@ pub fn some<T: AsRef<str>>(names: impl IntoIterator<Item = T>, most: usize) -> S
 
 pub const MOST_IN_A_NOTE: usize = 6;
 
-/// And the number of the others.
+/// The first names of a note, and the number of the others.
 pub fn few<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     some(names, MOST_IN_A_NOTE)
 }
@@ -53,7 +53,9 @@ pub fn plural<N: From<u8> + PartialEq>(number: N, noun: &str) -> String {
     format!("{noun}{ending}")
 }
 
-/// Into lines of `width` characters. A word that is longer than a line is not broken.
+/// The text broken between words into lines of `width` characters: the first line begins with `first`, the others with `rest`. A word
+/// that is longer than a line is not broken.
+/// broken.
 pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {
     // Names hold hyphens and paths: a line ends at spaces only.
     let options = Options::new(width)

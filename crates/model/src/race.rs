@@ -58,7 +58,7 @@ pub struct TimedRun {
 }
 
 impl Contender {
-    /// In the runs' CPU time and memory.
+    /// Whether the runs' CPU time and memory include the command's own.
     pub fn is_accounted(&self) -> bool {
         self.environment
             .as_ref()

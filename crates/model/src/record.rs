@@ -418,13 +418,13 @@ impl Run {
         std::iter::once(self).chain(&self.repeats)
     }
 
-    /// Without baselines.
+    /// The records of cases that were asked for, without baselines.
     pub fn asked(&self) -> impl Iterator<Item = &Record> + Clone {
         let records = self.records.iter();
         records.filter(|record| record.role == Role::Asked)
     }
 
-    /// In the repeats as well.
+    /// Keeps these records, in the repeats as well.
     pub fn retain_records(&mut self, keep: impl Fn(&Record) -> bool) {
         self.records.retain(&keep);
         self.repeats
@@ -434,7 +434,7 @@ impl Run {
 }
 
 impl Record {
-    /// Its entries are not counted.
+    /// A record that was asked for, whose entries are not counted.
     pub fn new(case: Case, outcome: Outcome) -> Record {
         Record {
             case,

@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 
-/// In full, by its beginning up to the end of a number (`6.1` does not name `6.12.3`), or by such a beginning and its end
-/// (`6.1-arm64`).
+/// Whether `wanted` names the release: in full, by its beginning up to the end of a number (`6.1` does not name `6.12.3`), or by such a
+/// beginning and its end (`6.1-arm64`).
 pub fn is_meant(wanted: &str, release: &str) -> bool {
     begins(wanted, release)
         || wanted

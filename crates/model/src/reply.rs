@@ -27,7 +27,7 @@ impl Facts {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Those that the probe did not report.
+    /// Adds facts that the probe did not report.
     pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
         for (name, value) in defaults {
             self.0

@@ -46,7 +46,7 @@ pub fn ring_operation(opcode: u16) -> String {
     name.map_or_else(|| format!("opcode {opcode}"), str::to_string)
 }
 
-/// In place of a call's name.
+/// The name under which durations of such requests are stored, in place of a call's name.
 pub fn ring_latency(operation: &str) -> String {
     format!("[io_uring {operation}]")
 }

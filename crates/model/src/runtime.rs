@@ -84,7 +84,7 @@ pub fn is_library(file: &str) -> bool {
     LIBRARIES.iter().any(|begin| file.starts_with(begin))
 }
 
-/// Of the C library or of a runtime, or without a name.
+/// Whether a name is that of a function of the C library or of a runtime, or of none.
 pub fn is_runtime(function: &str) -> bool {
     let bare = function
         .trim_start_matches('_')

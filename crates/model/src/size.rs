@@ -20,7 +20,7 @@ impl fmt::Display for Size {
 /// Suffixes of names whose values are in KiB or MiB.
 const LARGER_UNITS: [&str; 3] = ["mib", "rss", "ws"];
 
-/// In KiB or MiB, so that a K behind values would mislead.
+/// Whether values of this parameter are in KiB or MiB, so that a K behind them would mislead.
 pub fn has_larger_unit(name: &str) -> bool {
     LARGER_UNITS.contains(&name)
 }

@@ -79,7 +79,7 @@ impl Scale {
         UNITS.iter().map(|(name, _)| *name).collect()
     }
 
-    /// In its unit, if one call takes `ns` nanoseconds.
+    /// The time of the scale's calls in its unit, if one takes `ns` nanoseconds.
     pub fn time(&self, ns: f64) -> f64 {
         let unit = UNITS
             .iter()
@@ -100,7 +100,7 @@ impl StudyView {
 }
 
 impl Case {
-    /// Given by a study, else the operation.
+    /// The name given by a study, else the operation.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.operation)
     }

@@ -82,7 +82,7 @@ pub fn foreign(audit: u32) -> Option<&'static str> {
     (label != std::env::consts::ARCH).then_some(label)
 }
 
-/// On any architecture.
+/// Whether a call of this name exists on some architecture.
 pub fn is_known(name: &str) -> bool {
     let others = [
         aarch64::Sysno::from_str(name).is_ok(),

@@ -43,12 +43,12 @@ const LASTING: [&str; 4] = [
 ];
 
 impl Tax {
-    /// Or is suspected to stop or record every call.
+    /// Whether it stops or records every call, or is suspected to.
     pub fn is_tracer(&self) -> bool {
         TRACERS.contains(&self.kind.as_str())
     }
 
-    /// What others do makes it come and go, so that a cost measured with it does not predict a later one.
+    /// Whether it comes and goes with what others do, so that a cost measured with it does not predict a later one.
     pub fn is_passing(&self) -> bool {
         !LASTING.contains(&self.kind.as_str())
     }

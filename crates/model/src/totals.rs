@@ -82,7 +82,7 @@ impl CallCount {
         .flatten()
     }
 
-    /// In profiles from versions that saw no wake-ups.
+    /// Whether blocked time lasts until the thread ran again: in profiles from versions that saw no wake-ups.
     pub fn is_blocked_until_it_ran(&self) -> bool {
         self.runnable_ns.is_some() && self.woken_ns.is_none() && self.blocked_ns > Some(0)
     }
@@ -93,7 +93,7 @@ impl CallCount {
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// If only one of the two has a time, the sum is that time, a lower bound.
+    /// Adds other calls. If only one of the two has a time, the sum is that time, a lower bound.
     pub fn add(&mut self, other: &CallCount) {
         self.calls = self.calls.saturating_add(other.calls);
         self.samples = added(self.samples, other.samples);
@@ -130,7 +130,7 @@ fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 impl ProcessGroup {
-    /// With the process ID if the group is one process: `sh (123)`.
+    /// Includes the process ID if the group is one process: `sh (123)`.
     pub fn label(&self) -> String {
         self.pid
             .map_or_else(|| self.name.clone(), |pid| format!("{} ({pid})", self.name))
@@ -141,7 +141,7 @@ impl ProcessGroup {
 type Key = (String, String, Class);
 
 impl Profile {
-    /// It ran before, or answered requests.
+    /// Whether it is a profile of something that ran before, or that answered requests.
     pub fn is_service(&self) -> bool {
         self.scope.is_some() || !self.requests.is_empty()
     }
@@ -187,7 +187,7 @@ impl Profile {
             .for_each(|object| add(&object.name, &object.count));
     }
 
-    /// By call and class; the first is this run.
+    /// The sums by call and class of each run, the first of which is this one.
     pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
         let repeats = self.repeats.iter().map(|run| by_class(&run.calls));
         [by_class(self.calls())]
@@ -196,7 +196,7 @@ impl Profile {
             .collect()
     }
 
-    /// By call; empty for a single run.
+    /// The least and the most calls over the runs, by call; empty for a single run.
     pub fn ranges(&self) -> BTreeMap<String, (u64, u64)> {
         fn ends(counts: &[u64]) -> Option<(u64, u64)> {
             counts
@@ -232,12 +232,12 @@ impl Profile {
         }
     }
 
-    /// Of `strace -c`, whose times may be system time or elapsed time.
+    /// Whether it is a table of `strace -c`, whose times may be system time or elapsed time.
     pub fn is_table(&self) -> bool {
         self.tracer.kind == "strace -c"
     }
 
-    /// Of CPUs; `None` if calls were counted instead.
+    /// Samples of CPUs; `None` if calls were counted instead.
     pub fn samples(&self) -> Option<u64> {
         self.tracer
             .sampled_hz
@@ -248,13 +248,13 @@ impl Profile {
         self.groups.iter().flat_map(|group| &group.calls)
     }
 
-    /// Its name is empty.
+    /// The sum over all calls; its name is empty.
     pub fn all_calls(&self) -> CallCount {
         self.calls().sum()
     }
 }
 
-/// In the order of these.
+/// The sums by call and class, in the order of these.
 pub fn summed<'a>(counts: impl IntoIterator<Item = &'a CallCount>) -> Vec<CallCount> {
     by_class(counts).into_values().collect()
 }

@@ -34,7 +34,7 @@ pub enum Unit {
 const LEAST_NS: f64 = 1e-6;
 
 impl Nanos {
-    /// Also large enough to divide by.
+    /// Whether it is finite and large enough to divide by.
     pub fn is_cost(self) -> bool {
         self.0.is_finite() && self.0 >= LEAST_NS
     }

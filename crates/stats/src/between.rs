@@ -34,7 +34,7 @@ const EXPECTED_OF_PLACED: Deviation = Deviation {
 };
 
 // Among 11 comparisons of such runs, 0.02 to 0.3 gave one false verdict and 0 gave two: the control shows the rest.
-/// Beyond what the control shows: a standard deviation of logarithms.
+/// Extra error of costs with hardly any undisturbed rounds, beyond what the control shows: a standard deviation of logarithms.
 const DISTURBED: f64 = 0.02;
 
 /// Fewer runs do not show what they scatter by.
@@ -55,7 +55,7 @@ impl Launches {
     }
 }
 
-/// Where the runs of one side stand, all made in one session, and how far other runs may be from there.
+/// Where something stands in the runs of one side, which were made in one session, and how far other runs may be from there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Side {
     pub mean: f64,
@@ -76,7 +76,7 @@ enum Session {
     Expected(Deviation),
 }
 
-/// Of another session: its distance from the mean, and its deviation.
+/// The prediction for a run of another session: its distance from the mean, and its deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct NextRun {
     from_mean: f64,
@@ -84,7 +84,7 @@ struct NextRun {
 }
 
 impl Side {
-    /// With how much slower the machine was in each. `None` without runs, or if one has no launch.
+    /// A case by its runs, each with how much slower the machine was. `None` without runs, or if one has no launch.
     pub fn from_case(runs: &[(Launches, f64)]) -> Option<Side> {
         let logs: Vec<f64> = runs
             .iter()
@@ -135,7 +135,7 @@ impl Side {
         Some(side).filter(|side| side.mean.is_finite())
     }
 
-    /// By how much slower it was in each run (none if that is unknown) and by what moves whole runs.
+    /// The machine as a whole, by how much slower it was in each run (none if that is unknown) and by what moves whole runs.
     pub fn from_machine(slower_ln: &[f64], learned: Deviation) -> Side {
         Side::new(slower_ln, Deviation::NONE, Session::Known(learned))
     }
@@ -144,7 +144,7 @@ impl Side {
         Side::from_machine(slower_ln, self.one_run())
     }
 
-    /// Of one session, each with how much slower the machine was; 0 if that is unknown.
+    /// The mean of sides that were measured in one session, each with how much slower the machine was; 0 if that is unknown.
     pub fn together(sides: &[Side], slower_ln: &[f64]) -> Option<Side> {
         let means: Vec<f64> = sides
             .iter()
@@ -214,12 +214,12 @@ impl Side {
         Deviation::sum([self.within, self.session])
     }
 
-    /// What was measured in the same session does not share it.
+    /// The part of the mean's error that is not shared by what was measured in the same session.
     pub fn in_session(&self) -> Deviation {
         self.within.times(1.0 / self.runs.sqrt())
     }
 
-    /// On the log scale.
+    /// The standard error of the mean, on the log scale.
     pub fn error(&self) -> Deviation {
         Deviation::sum([self.in_session(), self.session])
     }

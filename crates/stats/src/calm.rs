@@ -22,7 +22,7 @@ const FEWEST_ROUNDS: usize = 30;
 /// The undisturbed rounds of a run; by default all of them.
 #[derive(Debug, Default, PartialEq)]
 pub struct Calm {
-    /// By time block; `None` if nothing is known.
+    /// Whether each round was undisturbed, by time block. `None` if nothing is known.
     rounds: Option<Vec<Vec<bool>>>,
     /// Above its floor, by block and round; NaN for a slot without samples.
     above: Vec<Vec<Vec<f64>>>,
@@ -113,7 +113,7 @@ impl Calm {
         self.is_short
     }
 
-    /// With samples of undisturbed rounds, or with all if that would be none: the other slots are empty.
+    /// The measurement with its samples of undisturbed rounds, or with all if that would be none: the other slots are empty.
     pub fn only<'a>(&self, m: &'a Measurement) -> Cow<'a, Measurement> {
         self.undisturbed(m).unwrap_or(Cow::Borrowed(m))
     }
@@ -180,7 +180,7 @@ fn in_round(above: &[Vec<Vec<f64>>], members: &[usize], block: usize, round: usi
         .collect()
 }
 
-/// By block and round; NaN for a slot without samples.
+/// ln of each slot's median over the member's floor, by block and round; NaN for a slot without samples. `None` without any.
 fn above_floor(m: &Measurement) -> Option<Vec<Vec<f64>>> {
     let blocks: Vec<Vec<f64>> = m
         .blocks

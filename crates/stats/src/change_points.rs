@@ -96,7 +96,7 @@ fn best_split(part: &[f64]) -> Option<(usize, f64)> {
     best
 }
 
-/// At `end`: the sum over all pairs before it.
+/// At `end`: the sum of the distances over all pairs before it.
 fn from_start(points: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; points.len() + 1];
     for end in 1..=points.len() {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use rand::RngExt;
 
-    /// By up to `scatter` to either side.
+    /// Points around each level, scattered by up to `scatter` to either side.
     fn states(levels: &[(usize, f64)], scatter: f64, seed: u64) -> Vec<f64> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let all = levels

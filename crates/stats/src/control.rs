@@ -46,7 +46,7 @@ impl Control {
         }
     }
 
-    /// With the error that the control shows; `member` is the case's own number in the panel.
+    /// New over old, with the error that the control shows; `member` is the case's own number in the panel.
     pub fn compared(&self, new: &Side, old: &Side, member: Option<usize>) -> BetweenRuns {
         let mut variance = self.factor(member) * variance(new, old);
         let runs = new.runs().min(old.runs());

@@ -7,7 +7,8 @@ use super::{Ranged, median, moments};
 
 const FEWEST_LAUNCHES: usize = 3;
 
-/// Over launches, with its 95% interval, by Student's t. Assumes that the medians of launches are normal and independent.
+/// The median over launches with its 95% interval, by Student's t. Assumes that the medians of launches are normal and
+/// independent.
 pub fn event_count(medians: &[f64]) -> Option<Ranged> {
     let value = median(medians.to_vec())?;
     let half = error_of_median(medians).map(Deviation::half_width);

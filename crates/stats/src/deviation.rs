@@ -5,7 +5,7 @@ use super::{moments, student};
 use model::Nanos;
 
 // Student's t of one degree is 12.7, which is of no use.
-/// From this on values show their scatter.
+/// Degrees of freedom from which on values show their scatter.
 const FEWEST_KNOWN: f64 = 2.0;
 
 pub(super) const MOST_DEGREES: f64 = 1e6;
@@ -19,7 +19,7 @@ pub(super) const LEAST_ERROR: f64 = 1e-6;
 /// Times as much scatter as expected, from which on a case is of another kind.
 pub(super) const SURPRISE: f64 = 2.0;
 
-/// On the log scale, with the degrees of freedom that it is known by.
+/// A standard deviation on the log scale, and the degrees of freedom that it is known by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deviation {
     pub sd: f64,
@@ -32,7 +32,7 @@ impl Deviation {
         degrees: f64::INFINITY,
     };
 
-    /// Of those that are finite; `None` for fewer than three.
+    /// The deviation of these values, as far as they are finite; `None` for fewer than three.
     pub fn known(values: &[f64]) -> Option<Deviation> {
         Deviation::with_degrees(values, FEWEST_KNOWN)
     }
@@ -74,7 +74,7 @@ impl Deviation {
         Some(one.times(1.0 / (one.degrees + 1.0).sqrt()))
     }
 
-    /// Of independent values, with the degrees of freedom of Welch and Satterthwaite.
+    /// The deviation of the sum of independent values, with the degrees of freedom of Welch and Satterthwaite.
     pub fn sum(parts: impl IntoIterator<Item = Deviation>) -> Deviation {
         // Welch and Satterthwaite: each part's variance squared, by its degrees of freedom.
         let (mut variance, mut doubt) = (0.0, 0.0);

@@ -28,8 +28,8 @@ impl Interval {
         }
     }
 
-    /// With blocks of different sizes, the median of all batches can lie outside the interval of block medians, and an interval that
-    /// misses its own estimate would claim too much.
+    /// Widened to include `value`: with blocks of different sizes, the median of all batches can lie outside the interval of
+    /// block medians, and an interval that misses its own estimate would claim too much.
     pub fn holding(self, value: f64) -> Interval {
         Interval {
             low: self.low.min(value),
@@ -42,7 +42,7 @@ impl Interval {
         (self.low, self.high)
     }
 
-    /// In percent of `middle`; `None` if that is not a cost.
+    /// Half its width in percent of `middle`; `None` if that is not a cost.
     pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
         let percent = 50.0 * (self.high - self.low) / middle.0;
         (middle.is_cost() && percent.is_finite()).then_some(percent)
@@ -201,7 +201,7 @@ pub(super) fn deepest(count: usize) -> (usize, f64) {
         .fold((1, 0.0), |_, best| best)
 }
 
-/// At most 0, 1, 2, ... heads in `count` tosses of a fair coin.
+/// The chances of at most 0, 1, 2, ... heads in `count` tosses of a fair coin.
 pub(super) fn heads_at_most(count: usize) -> impl Iterator<Item = f64> {
     // In logarithms, since 0.5^count is 0 to a double from 1075 tosses on.
     let terms = (1..=count).scan(-(count as f64) * std::f64::consts::LN_2, move |term, i| {

@@ -52,7 +52,7 @@ pub struct Launches {
     /// ln of how much slower everything was in a run that was disturbed all the time; else 0.
     pub disturbed_ln: f64,
     pub is_disturbed: bool,
-    /// As a share of a batch; 0 if unknown.
+    /// The step of the clock, as a share of a batch; 0 if it is unknown.
     pub clock_step: f64,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn logs_of(costs: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// As its launches show it; `None` without any.
+/// The standard error of a run's level, as its launches show it; `None` without any.
 pub(super) fn by_launches(run: &Launches) -> Option<Deviation> {
     let logs = logs_of(&run.levels_ns);
     if logs.is_empty() {
@@ -129,7 +129,7 @@ pub fn is_placed(m: &Measurement) -> bool {
     m.switches || m.minor_faults as f64 > FAULTS * iterations
 }
 
-/// As a standard deviation of logarithms; 0 if few of its members show it.
+/// The scatter of the panel's launches, as a standard deviation of logarithms; 0 if few of its members show it.
 pub fn scatter_of_launches<'a>(members: impl Iterator<Item = &'a Launches>) -> f64 {
     let scatters: Vec<f64> = members
         .filter_map(|member| Deviation::known(&logs_of(&member.levels_ns)))

@@ -51,7 +51,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// In percent of the median; `None` without an interval, or if the median is not above 0.
+    /// Half the interval in percent of the median; `None` without an interval, or if the median is not above 0.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
     }
@@ -106,7 +106,7 @@ fn median_ns<'a>(batches: impl IntoIterator<Item = &'a u64>) -> Option<f64> {
     median(batches.into_iter().map(|ns| *ns as f64).collect())
 }
 
-/// In nanoseconds per iteration; NaN for a block without samples.
+/// The median of each block in nanoseconds per iteration; NaN for a block without samples.
 pub fn block_medians(measurement: &Measurement) -> Vec<f64> {
     measurement
         .blocks

@@ -23,7 +23,8 @@ const WIDEST: f64 = 0.25;
 const WIDEST_OF_CALL: f64 = 0.1;
 
 impl Overhead {
-    /// In nanoseconds, with an interval of order statistics; `None` with fewer pairs than that needs.
+    /// The median of the differences between the two sides of each pair, in nanoseconds, with an interval of order statistics; `None`
+    /// with fewer pairs than that needs.
     pub fn from_differences(mut differences: Vec<f64>) -> Option<Overhead> {
         let interval = block_interval(&mut differences)?;
         Some(Overhead {
@@ -48,7 +49,7 @@ impl Overhead {
         }
     }
 
-    /// Of another calibration, in nanoseconds.
+    /// The range that holds the value of another calibration, in nanoseconds.
     pub fn range(&self) -> [f64; 2] {
         let again = AGAIN * self.ns;
         [

@@ -107,7 +107,7 @@ pub(super) fn over_launches(mut medians: Vec<f64>) -> Option<Ranged> {
     })
 }
 
-/// By order statistics, of 95% or more; `None` for fewer than six. Sorts `values`.
+/// The interval of the median by order statistics, of 95% or more; `None` for fewer than six. Sorts `values`.
 fn ordered(values: &mut [f64]) -> Option<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let (count, (j, _)) = (values.len(), deepest(values.len()));

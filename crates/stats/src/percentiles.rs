@@ -4,7 +4,7 @@
 use model::Histogram;
 
 // A count of 10 is known to about 60%.
-/// With fewer, a percentile describes a handful of calls.
+/// Calls that must lie beyond a percentile: with fewer it describes a handful of calls.
 pub const FEWEST_BEYOND: u64 = 10;
 
 /// `share` as in 0.99; `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.

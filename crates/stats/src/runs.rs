@@ -25,7 +25,7 @@ pub struct OverRuns {
 }
 
 impl OverRuns {
-    /// Of run medians in nanoseconds: NaN for a run without one.
+    /// Takes the logarithms of run medians in nanoseconds: NaN for a run without one.
     pub fn from_logs(ln_medians: &[f64]) -> OverRuns {
         let medians_ns = ln_medians
             .iter()
@@ -44,7 +44,7 @@ impl OverRuns {
     }
 }
 
-/// Of those that are finite; `None` if none is. Its exponential is the cost of a case over several runs.
+/// The mean of those that are finite; `None` if none is. Its exponential is the cost of a case over several runs.
 pub fn mean_log(ln_medians: &[f64]) -> Option<f64> {
     let known: Vec<f64> = ln_medians
         .iter()

@@ -92,7 +92,7 @@ fn residual(new: &[f64], base: &[f64], ratio: f64, mean: f64) -> Option<Trimmed>
     )
 }
 
-/// With the error by which another such ratio differs from it: that has an error as large.
+/// The same, with the error by which another such ratio differs from it: that has an error as large.
 pub fn next_trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
     let ratio = trimmed_ratio(new, base)?;
     Some(BetweenRuns {

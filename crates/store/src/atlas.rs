@@ -203,7 +203,7 @@ pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     Ok(crate::write_bytes(path, &packed.finish()?)?)
 }
 
-/// With its licence.
+/// The README of the directory, with its licence.
 pub fn write_about(directory: &Path) -> Result<()> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot make {}", directory.display()))?;

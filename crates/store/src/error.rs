@@ -46,7 +46,7 @@ impl StoreError {
         StoreError { problem, ..self }
     }
 
-    /// As messages show it, such as `standard input`.
+    /// The name of the file as messages show it, such as `standard input`.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -77,7 +77,7 @@ pub struct FileKind {
 }
 
 impl FileKind {
-    /// As in the `schema` field of files.
+    /// Family and current version, as in the `schema` field of files.
     pub fn schema(&self) -> String {
         format!("{}{}", self.family, self.version)
     }
@@ -106,7 +106,7 @@ pub enum Problem {
     /// The reason, and the remedy.
     Strace(&'static str),
     Foreign,
-    /// Its probable format, and the remedy.
+    /// A file of another program: its probable format, and the remedy.
     OfAnother(String),
     OtherKind(String),
     Newer(u64),
@@ -189,7 +189,7 @@ impl Problem {
 /// It has the right type.
 #[derive(Debug)]
 pub struct Invalid {
-    /// In a record, also the name of the case.
+    /// Its JSON path; in a record, also the name of the case.
     pub place: String,
     pub what: String,
 }

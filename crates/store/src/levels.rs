@@ -15,7 +15,7 @@ pub struct Level {
     pub started_unix_s: u64,
     pub panel_ns: f64,
     pub members: BTreeMap<String, f64>,
-    /// In units of `panel_ns`.
+    /// The cost of each case in units of `panel_ns`.
     #[serde(default)]
     pub cases: BTreeMap<String, f64>,
 }

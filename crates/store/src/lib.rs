@@ -117,7 +117,7 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
     decoded(path, &bytes(path)?)
 }
 
-/// Also output of strace.
+/// The profile in `path`, which may also be the output of strace.
 pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
     let bytes = input::bytes(path, MAX_BYTES)
         .map_err(|problem| from_file(path, &profile::KIND, problem))?;
@@ -150,7 +150,7 @@ pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     from_bytes(path, &bytes(path)?)
 }
 
-/// Up to the size limit of result files; `-` is standard input.
+/// The content of `path` up to the size limit of result files; `-` is standard input.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
     input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &result::KIND, problem))
 }
@@ -159,7 +159,7 @@ pub fn run_from_bytes(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
     decoded(path, bytes)
 }
 
-/// In a fraction of the time of reading all of the run; `None` if `bytes` are not JSON.
+/// The labels of a run, in a fraction of the time of reading all of it; `None` if `bytes` are not JSON.
 pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -171,7 +171,7 @@ pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
         .map(|head| head.labels)
 }
 
-/// Also output of strace. Unreadable files are not, so that their error comes from reading them.
+/// Whether `path` is a profile, or output of strace. Unreadable files are not, so that their error comes from reading them.
 pub fn is_profile(path: &Path) -> bool {
     fn ours(bytes: &[u8]) -> bool {
         schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family))
@@ -198,7 +198,7 @@ fn decoded<D: Document>(path: &Path, bytes: &[u8]) -> Result<D, StoreError> {
     decode(bytes).map_err(|problem| from_file(path, D::KIND, problem))
 }
 
-/// Only such files have to be read whole to know their kind.
+/// Whether `path` may be an explanation, by its first bytes. Only such files have to be read whole to know their kind.
 pub fn begins_as_explained(path: &Path) -> bool {
     let mut first = Vec::new();
     let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());

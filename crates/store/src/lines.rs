@@ -11,7 +11,7 @@ const MOST_BYTES: u64 = 4 << 20;
 
 pub trait Line: Clone + Serialize + DeserializeOwned {
     const FILE: &'static str;
-    /// Kept when it has twice as many.
+    /// The file is shortened to this many lines when it has twice as many.
     const KEPT: usize;
 
     fn is_sound(&self) -> bool;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Kernel entries of one case that an earlier run counted. If a key has several lines, the last one counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
-    /// Of what they depend on.
+    /// A digest of what they depend on.
     pub key: String,
     pub entries: Entries,
     pub unix_s: u64,

@@ -23,7 +23,7 @@ pub fn positive(place: &str, number: f64) -> Checked {
     }
 }
 
-/// Not empty, and short enough to show.
+/// Refuses empty names and those that are too long to show.
 pub fn name(place: &str, text: &str) -> Checked {
     match text.len() {
         0 => wrong(place, "is empty, must be a name"),
@@ -47,7 +47,7 @@ pub fn all_positive(numbers: &[(&str, Option<f64>)]) -> Checked {
         .try_for_each(|(place, number)| positive(place, number))
 }
 
-/// Their sum fits into 64 bits, so that readers can add them without checking.
+/// Refuses numbers whose sum overflows 64 bits, so that readers can add them without checking.
 pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     match numbers.try_fold(0u64, u64::checked_add) {
         Some(_) => Ok(()),

@@ -64,7 +64,7 @@ impl Placement {
         self.on(&Vec::from_iter(self.measuring), work)
     }
 
-    /// For probes that place their own threads.
+    /// Runs `work` on the measuring CPU and the driver's: for probes that place their own threads.
     pub fn on_all_cpus<T>(&self, work: impl FnOnce() -> T) -> T {
         self.on(
             &[Vec::from_iter(self.measuring), self.driver.clone()].concat(),
@@ -88,7 +88,7 @@ impl Placement {
 
 static TAKEN: Mutex<BTreeMap<u32, usize>> = Mutex::new(BTreeMap::new());
 
-/// On the one of this thread's CPUs that has the fewest threads pinned by this function.
+/// Runs `work`, and what it starts, on the one of this thread's CPUs that has the fewest threads pinned by this function.
 pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
     fn taken() -> std::sync::MutexGuard<'static, BTreeMap<u32, usize>> {
         TAKEN.lock().unwrap_or_else(PoisonError::into_inner)

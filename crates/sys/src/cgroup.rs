@@ -3,8 +3,8 @@
 
 use super::Sources;
 
-/// Of this process's group with that controller, such as `cpu`, and of its ancestors up to the mount, in both versions' places; most of
-/// them need not exist.
+/// The directories of this process's group with that controller, such as `cpu`, and of its ancestors up to the mount, in
+/// both versions' places; most of them need not exist.
 pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
     sources
         .text("proc/self/cgroup")

@@ -14,7 +14,7 @@ pub mod quota;
 
 pub struct Checks {
     pub ptrace_allowed: Result<(), String>,
-    /// That every system except a bare root has.
+    /// Files that every system has except a bare root.
     pub missing: Vec<&'static str>,
     /// Yama's, 0 to 3.
     pub ptrace_scope: Option<u8>,
@@ -24,9 +24,9 @@ pub struct Checks {
     pub cc: Option<String>,
     pub cpu_quota: Option<f64>,
     pub steal_since_boot_percent: Option<f64>,
-    /// Since the machine started; `None` if not counted.
+    /// How often cores slowed down because of heat since the machine started; `None` if that is not counted.
     pub heat_throttles: Option<u64>,
-    /// Not the frequency it runs at.
+    /// The clock frequency that a virtual machine is given, which is not the one it runs at.
     pub nominal_mhz: Option<f64>,
 }
 

@@ -14,7 +14,7 @@ pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     now_ns(clock)
 }
 
-/// Since the clock's epoch, which must not be later.
+/// The time of a clock in nanoseconds since its epoch, which must not be before it.
 pub fn now_ns(clock: ClockId) -> Result<u64, Errno> {
     let time = clock_gettime(clock)?;
     Ok(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())

@@ -66,7 +66,7 @@ fn attributes(event: &Event) -> Attributes {
 pub struct Counter(File);
 
 impl Counter {
-    /// Also to what the process starts from now on. It does not count until it is switched on.
+    /// Attaches a counter to a process and what it starts from now on. It does not count until it is switched on.
     pub fn attach(event: &Event, pid: u32) -> io::Result<Counter> {
         Ok(Counter(open(
             &attributes(event),
@@ -75,7 +75,7 @@ impl Counter {
         )?))
     }
 
-    /// In all children that have been started since, too.
+    /// Starts or stops counting, in all children that have been started since.
     pub fn switch(&self, on: bool) -> io::Result<()> {
         control(&self.0, if on { ENABLE } else { DISABLE })
     }
@@ -96,7 +96,7 @@ const MOST_OF_SETTLING: Duration = Duration::from_millis(5);
 /// The pause between two looks, and after the last: a thread that is asleep in /proc may not have left its CPU yet.
 const A_MOMENT: Duration = Duration::from_micros(30);
 
-/// It then does nothing between a reading and what follows.
+/// Waits until no thread of a process runs, so that it does nothing between a reading and what follows.
 pub fn wait_until_asleep(pid: u32) {
     let deadline = Instant::now() + MOST_OF_SETTLING;
     while any_runs(pid) && Instant::now() < deadline {

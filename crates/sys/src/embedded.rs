@@ -38,7 +38,7 @@ impl Embedded {
         Ok(Embedded::File(file.into_temp_path()))
     }
 
-    /// As long as this lives.
+    /// The path to execute, as long as this lives.
     pub fn path(&self) -> PathBuf {
         match self {
             Embedded::Memory(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),

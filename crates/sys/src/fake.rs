@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// They exist as long as the first value.
+/// Sources below a new directory with these files, which exists as long as the first value.
 pub fn tree(files: &[(&str, &str)]) -> (TempDir, Sources) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for (path, text) in files {

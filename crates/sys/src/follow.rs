@@ -39,9 +39,9 @@ pub enum Event {
 
 pub struct End {
     pub ending: Ending,
-    /// Without children; `None` for a thread.
+    /// The CPU time in nanoseconds, without children; `None` for a thread.
     pub cpu_ns: Option<u64>,
-    /// With the children that it waited for.
+    /// The kernel's accounting, with the children that it waited for.
     pub usage: libc::rusage,
     /// Minor and major, of the task alone.
     pub faults: [u64; 2],
@@ -133,13 +133,13 @@ impl Follower {
         }
     }
 
-    /// Also without a leader.
+    /// Has tracees killed if this thread ends, also without a leader.
     pub fn bound(mut self) -> Follower {
         self.bound = true;
         self
     }
 
-    /// With everything that the task starts. `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
+    /// Attaches to a task and everything that it starts. `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
     pub fn attach(&mut self, tid: i32) -> Result<(), Errno> {
         let more = match self.stops {
             Stops::Calls if !self.bound => Options::empty(),
@@ -157,7 +157,7 @@ impl Follower {
         self.at_entries = true;
     }
 
-    /// As far as reports have come.
+    /// Whether the task is traced, as far as reports have come.
     pub fn has(&self, tid: i32) -> bool {
         self.tracees.contains_key(&tid)
     }
@@ -204,7 +204,8 @@ impl Follower {
         notice
     }
 
-    /// Those of the other tracees until all have been quiet for a millisecond, while the tracee of the last notice stays stopped.
+    /// The notices of the other tracees until all of them have been quiet for a millisecond, while the tracee of the last notice
+    /// stays stopped.
     pub fn settle(&mut self) -> Result<Vec<Notice>, Errno> {
         let mut notices = Vec::new();
         let stopped = self.stopped.take();

@@ -10,12 +10,12 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Without modules.
+    /// The kernel's functions, without those of modules.
     pub fn of_kernel() -> Functions {
         Functions::read("tT")
     }
 
-    /// If kallsyms has them (CONFIG_KALLSYMS_ALL).
+    /// The kernel's variables instead, if kallsyms has them (CONFIG_KALLSYMS_ALL).
     pub fn variables_of_kernel() -> Functions {
         Functions::read("dDbBrR")
     }

@@ -98,7 +98,7 @@ fn cost_options(line: &str) -> String {
         .join(" ")
 }
 
-/// In MHz, from /proc/cpuinfo: in a virtual machine usually that of its clock.
+/// The frequency in /proc/cpuinfo, in MHz: in a virtual machine usually that of its clock.
 pub fn nominal_mhz(sources: &Sources) -> Option<f64> {
     Cpu::read(sources, None).shown_mhz()
 }

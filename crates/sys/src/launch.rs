@@ -31,13 +31,13 @@ pub struct Launch {
     pub arguments: Vec<CString>,
     pub environment: Vec<CString>,
     pub user: Option<Identity>,
-    /// As by `nohup` and a shell's `&`: the command inherits that.
+    /// Signals that were ignored when we started, as by `nohup` and a shell's `&`: the command inherits that.
     pub ignored: Vec<i32>,
     pub silent: bool,
-    /// In a process group of its own, and killed if this process is.
+    /// Whether the command leads a process group of its own, and is killed if this process is.
     pub bound: bool,
     pub directory: Option<CString>,
-    /// By our launcher (probe/extra/confine.c), which waits once more after it has made the environment.
+    /// Whether the program is our launcher of environments (probe/extra/confine.c), which waits once more after it has made one.
     pub enters: bool,
 }
 
@@ -238,7 +238,7 @@ fn report(from: &mut File) -> Option<(u8, i32)> {
 }
 
 impl Held {
-    /// With `filter`, the child first installs a seccomp filter that has every call traced.
+    /// Lets the child execute the command. With `filter`, it first installs a seccomp filter that has every call traced.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
         self.child
             .go
@@ -248,14 +248,14 @@ impl Held {
 }
 
 impl Started {
-    /// To the child alone; wakes it if it is stopped.
+    /// Sends a signal to the child alone, and wakes it if it is stopped.
     pub fn ask(&self, signal: i32) {
         for signal in [signal, libc::SIGCONT] {
             let _ = pidfd::send_signal(&self.descriptor, signal);
         }
     }
 
-    /// And its group if it leads one: by SIGTERM, and after 400 ms by SIGKILL.
+    /// Ends the child, and its group if it leads one: by SIGTERM, and after 400 ms by SIGKILL.
     pub fn end(&self) {
         if self.has_ended() {
             return;
@@ -275,7 +275,7 @@ impl Started {
         self.group.into_iter().for_each(kill_group);
     }
 
-    /// It need not have been reaped.
+    /// Whether the child has ended; it need not have been reaped.
     pub fn has_ended(&self) -> bool {
         self.ends_within(Duration::ZERO)
     }
@@ -315,7 +315,7 @@ impl Started {
     }
 }
 
-/// To be asked before handlers are installed.
+/// The signals of `HANDLED` that this process ignores; to be asked before handlers are installed.
 pub fn ignored_signals() -> Vec<i32> {
     HANDLED
         .into_iter()

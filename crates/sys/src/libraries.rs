@@ -18,7 +18,7 @@ pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {
         .filter(|path| !path.exists())
 }
 
-/// To append to an error of starting `path`; empty unless its loader is missing.
+/// The text to append to an error of starting `path`; empty unless its loader is missing.
 pub fn advice(error: &io::Error, path: &Path) -> String {
     if error.kind() != io::ErrorKind::NotFound {
         return String::new();

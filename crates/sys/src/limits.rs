@@ -16,7 +16,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// On descriptors, the one up to which it may be raised.
+    /// The limits of this process: on descriptors, the one up to which it may be raised.
     pub fn here(sources: &Sources) -> Limits {
         let hard = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
         Limits {
@@ -80,7 +80,7 @@ pub struct Raised {
     hard: u64,
 }
 
-/// As far as is permitted; `None` if it is high enough.
+/// Raises the limit on descriptors as far as is permitted; `None` if it is high enough.
 pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
     if soft >= descriptors {
@@ -92,7 +92,7 @@ pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
 }
 
 impl Raised {
-    /// In the program that `command` starts: some calls are slower with a larger table of descriptors.
+    /// Gives the program that `command` starts the limit from before: some calls are slower with a larger table of descriptors.
     #[allow(unsafe_code)]
     pub fn undo_for(self, command: &mut Command) {
         // SAFETY: between fork and exec, this makes one system call (setrlimit(2)), allocates nothing and takes no
@@ -101,7 +101,7 @@ impl Raised {
     }
 }
 
-/// To append to an error of starting a process; empty if it does not come from a limit.
+/// The text to append to an error of starting a process; empty if it does not come from a limit.
 pub fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EAGAIN) => {

@@ -47,7 +47,7 @@ fn end(words: &[u8]) -> ! {
     }
 }
 
-/// If the stack is limited to less than 512 KiB, ends this process with advice.
+/// Ends this process with advice if its stack is limited to less than 512 KiB, on which it would overflow.
 pub fn check_stack() {
     const LEAST: u64 = 512 << 10;
     if getrlimit(Resource::RLIMIT_STACK).is_ok_and(|(most, _)| most < LEAST) {

@@ -39,7 +39,7 @@ pub fn data_from(file: &File, at: u64) -> io::Result<Option<u64>> {
     }
 }
 
-/// Made for this user alone if there is none.
+/// Opens such a file to append to it; makes it for this user alone if there is none.
 pub fn to_append(path: &Path) -> io::Result<File> {
     ours(checked(
         OpenOptions::new().create(true).append(true).mode(0o600),
@@ -48,7 +48,7 @@ pub fn to_append(path: &Path) -> io::Result<File> {
     )?)
 }
 
-/// Not a link to one.
+/// Opens a directory that is not a link to one.
 pub fn directory(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -56,7 +56,7 @@ pub fn directory(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Of a `trusted` file; fails if it has more than `most`.
+/// Everything in a `trusted` file; fails if it has more than `most` bytes.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     trusted(path)?.take(most + 1).read_to_end(&mut bytes)?;

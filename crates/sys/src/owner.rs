@@ -14,7 +14,7 @@ const STICKY: u32 = 0o1000;
 /// Set by sudo, pkexec and doas, to the number or the name of the user who called them. The environment is that user's.
 const ELEVATED_BY: [&str; 4] = ["SUDO_UID", "PKEXEC_UID", "DOAS_UID", "DOAS_USER"];
 
-/// It decides what this process may do.
+/// The user ID that decides what this process may do.
 pub fn effective_user() -> u32 {
     geteuid().as_raw()
 }
@@ -50,14 +50,14 @@ pub fn caller() -> Result<Option<u32>, String> {
     Ok(None)
 }
 
-/// Also by name: doas sets that.
+/// A user's number, also by name: doas sets that.
 fn number_of(user: &str) -> Option<u32> {
     user.parse()
         .ok()
         .or_else(|| Some(User::from_name(user).ok()??.uid.as_raw()))
 }
 
-/// From the user database, whatever the environment says: sudo may keep the caller's $HOME.
+/// The home directory in the user database, whatever the environment says: sudo may keep the caller's $HOME.
 pub fn home() -> Option<PathBuf> {
     User::from_uid(Uid::effective())
         .ok()

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 
-/// In its first version, which every kernel accepts (linux/perf_event.h).
+/// The kernel's `struct perf_event_attr` in its first version, which every kernel accepts (linux/perf_event.h).
 #[repr(C)]
 #[derive(Default)]
 pub struct Attributes {
@@ -50,7 +50,7 @@ pub fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Result<Fil
     open_on(attributes, tid, ANY_CPU, group)
 }
 
-/// Of all tasks, which needs privilege.
+/// Opens an event of all tasks on one CPU, which needs privilege.
 pub fn open_of_cpu(attributes: &Attributes, cpu: u32) -> Result<File, Errno> {
     open_on(attributes, ALL_TASKS, cpu.cast_signed(), NO_GROUP)
 }

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 const NO_FLAGS: libc::c_uint = 0;
 
-/// Not of a thread other than the first; `ESRCH` if there is none.
+/// A descriptor of a process, which must not be a thread other than its first; `ESRCH` if there is none.
 pub fn open(pid: i32) -> Result<OwnedFd, Errno> {
     // SAFETY: the call takes two numbers and accesses none of our memory.
     let fd = Errno::result(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, NO_FLAGS) })?;

@@ -62,7 +62,8 @@ pub fn begin(root: &Path, prefix: &str) -> Result<(TempDir, Option<Locked>)> {
     Ok((fresh, lock))
 }
 
-/// Those of that prefix without a lock, which killed processes left. Does nothing while another process begins one or sweeps.
+/// Removes the directories that killed processes left: those of that prefix without a lock. Does nothing while another process begins
+/// one or sweeps.
 pub fn sweep(root: &Path, prefix: &str) {
     let Some(_gate) = open::directory(root).ok().and_then(lock::alone) else {
         return;
@@ -80,8 +81,8 @@ pub fn sweep(root: &Path, prefix: &str) {
     }
 }
 
-/// For a program that only prints something. It does not run in the user's directory, in which rustup, go and Python look for code to
-/// execute.
+/// A command for a program that only prints something. It does not run in the user's directory, in which rustup, go and Python look
+/// for code to execute.
 pub fn asking(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     // A pipe, because a bare root has no /dev/null.
@@ -99,7 +100,7 @@ pub fn asking(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// For a compiler or the like in a run's directory: its temporary files lie there, and the janitor ends it with the run.
+/// A command for a compiler or the like in a run's directory: its temporary files lie there, and the janitor ends it with the run.
 pub fn helper(program: impl AsRef<OsStr>, run: &Path) -> Command {
     let mut command = asking(program);
     command.current_dir(run).env("TMPDIR", run);

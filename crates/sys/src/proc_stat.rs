@@ -18,7 +18,7 @@ impl<'a> ProcStat<'a> {
         self.0.get(number - 3).copied()
     }
 
-    /// As numbered in proc_pid_stat(5), from 3 on; `None` if it is missing or not a number.
+    /// A field as numbered in proc_pid_stat(5), from 3 on; `None` if it is missing or not a number.
     pub fn number(&self, number: usize) -> Option<u64> {
         self.field(number)?.parse().ok()
     }

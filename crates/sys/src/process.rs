@@ -25,7 +25,7 @@ pub fn kill_group(group: u32) {
     signal_group(group, Signal::SIGKILL);
 }
 
-/// As for `kill_group`.
+/// Sends a signal to a process group of which the same must hold as for `kill_group`.
 pub fn signal_group(group: u32, signal: Signal) {
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(Pid::from_raw(group), signal);
@@ -48,7 +48,7 @@ pub fn ending_text(ending: Ending) -> String {
     }
 }
 
-/// Without its name, the first 4 KiB; `None` if it has ended or may not be read.
+/// A process's arguments without its name, the first 4 KiB; `None` if it has ended or may not be read.
 pub fn arguments(pid: u32) -> Option<String> {
     const MOST: u64 = 4096;
     let mut bytes = Vec::new();
@@ -67,7 +67,7 @@ pub fn arguments(pid: u32) -> Option<String> {
     Some(rest.replace('\0', " "))
 }
 
-/// Also a thread's, up to 15 bytes; empty if it has ended.
+/// A process's or thread's name, up to 15 bytes; empty if it has ended.
 pub fn name_of(pid: i32) -> String {
     proc_stat::read(format!("/proc/{pid}/comm"))
         .unwrap_or_default()
@@ -83,7 +83,7 @@ pub fn gains_privileges(pid: i32) -> bool {
     is_set_id || getxattr(program, "security.capability", &mut [0; 0]).is_ok_and(|bytes| bytes > 0)
 }
 
-/// For this user alone.
+/// Makes a named pipe for this user alone.
 pub fn make_fifo(path: &Path) -> std::io::Result<()> {
     Ok(nix::unistd::mkfifo(
         path,
@@ -97,7 +97,7 @@ pub fn grow_pipe(pipe: &File, bytes: usize) {
     let _ = fcntl(pipe, FcntlArg::F_SETPIPE_SZ(bytes));
 }
 
-/// Or closed at its other end; false after `timeout`, of at most 65 s, or a signal.
+/// Waits until a descriptor is readable or closed at its other end; false after `timeout`, of at most 65 s, or a signal.
 pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
     let milliseconds = u16::try_from(timeout.as_millis())
@@ -134,12 +134,12 @@ pub fn handle_sigxfsz() {
     }
 }
 
-/// By this user.
+/// Whether this user may execute a file.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
-/// Not mapped in our user namespace (user_namespaces(7)).
+/// Whether this UID stands for users that are not mapped in our user namespace (user_namespaces(7)).
 pub fn is_unknown_user(uid: u32) -> bool {
     fn text(path: &str) -> String {
         fs::read_to_string(path).unwrap_or_default()
@@ -151,7 +151,7 @@ pub fn is_unknown_user(uid: u32) -> bool {
     !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
-/// Also the other threads of the process, as /proc shows them now.
+/// The other threads of a process, and the threads of all processes below it, as /proc shows them now.
 pub fn descendants(process: i32) -> Vec<i32> {
     let (mut threads, mut processes) = (Vec::new(), vec![process]);
     while let Some(process) = processes.pop() {
@@ -162,7 +162,8 @@ pub fn descendants(process: i32) -> Vec<i32> {
     threads
 }
 
-/// Those that have not been reaped, also adopted ones; empty if the kernel does not list them (CONFIG_PROC_CHILDREN).
+/// The process IDs of a process's children that have not been reaped, also adopted ones; empty if the kernel does not list them
+/// (CONFIG_PROC_CHILDREN).
 pub fn children(process: i32) -> Vec<i32> {
     let lists: Vec<String> = threads_of(process)
         .into_iter()

@@ -22,10 +22,10 @@ pub struct EntryCounter {
     /// AUDIT_ARCH_* of the leader's executable: calls through another gate carry its name.
     native_architecture: u32,
     replying: HashSet<i32>,
-    /// In /proc; `None` without it.
+    /// The pipe's name in /proc; `None` without /proc.
     reply_pipe: Option<PathBuf>,
     counts: IndexMap<(i32, String), u64>,
-    /// Since the last reply.
+    /// The number of entries since the last reply.
     made: u64,
     inside: HashMap<i32, String>,
     returned: Returned,
@@ -54,7 +54,7 @@ impl EntryCounter {
         })
     }
 
-    /// Without those of calls that wrote replies.
+    /// The results of all calls so far, without those that wrote replies.
     pub fn returned(&self) -> &Returned {
         &self.returned
     }

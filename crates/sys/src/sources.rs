@@ -34,7 +34,7 @@ impl Sources {
         self.container.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// Without blanks and NUL at its ends: files of the device tree end with one.
+    /// A file as text, without blanks and NUL at its ends: files of the device tree end with one.
     pub fn text(&self, path: &str) -> Option<String> {
         let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes);
@@ -49,7 +49,7 @@ impl Sources {
         fs::read(self.resolve(path)).ok()
     }
 
-    /// All there is in a file, as in sysfs.
+    /// The number that is all there is in a file, as in sysfs.
     pub fn number(&self, path: &str) -> Option<f64> {
         self.text(path)?.parse().ok()
     }
@@ -63,7 +63,7 @@ impl Sources {
         }
     }
 
-    /// This process's, such as `CapEff`.
+    /// A field of this process's status file, such as `CapEff`.
     pub fn status(&self, field: &str) -> Option<String> {
         self.field("proc/self/status", &format!("{field}:"))
     }
@@ -75,12 +75,12 @@ impl Sources {
         Some(rest.trim().to_string())
     }
 
-    /// As `cpu_list` reads it.
+    /// The list of CPUs in a file, as `cpu_list` reads it.
     pub fn cpus(&self, path: &str) -> Option<Vec<u32>> {
         cpu_list(&self.text(path)?)
     }
 
-    /// In effect; false if not known.
+    /// Whether this process has a capability in effect; false if that is not known.
     pub fn has(&self, capability: u32) -> bool {
         let held = self
             .status("CapEff")
@@ -94,7 +94,7 @@ impl Sources {
         self.resolve(path).exists()
     }
 
-    /// Sorted; empty if it cannot be read.
+    /// The sorted names in a directory; empty if it cannot be read.
     pub fn list(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.resolve(path)) else {
             return Vec::new();

@@ -23,7 +23,7 @@ extern "C" fn look() {
     CLOSED.store(flags < 0, Ordering::Relaxed);
 }
 
-/// With EBADF if standard output was closed when this program started, or is open for reading only.
+/// Fails with EBADF if standard output was closed when this program started, or is open for reading only.
 pub fn check() -> io::Result<()> {
     let flags = OFlag::from_bits_truncate(fcntl(io::stdout().as_fd(), FcntlArg::F_GETFL)?);
     let read_only = flags & OFlag::O_ACCMODE == OFlag::O_RDONLY;

@@ -17,7 +17,7 @@ impl Status {
         proc_stat::read(path).ok().map(Status)
     }
 
-    /// By its whole name.
+    /// The text of a field, by its whole name.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.0
             .lines()
@@ -25,7 +25,7 @@ impl Status {
             .map(str::trim)
     }
 
-    /// Without its unit.
+    /// The first number of a field, without its unit.
     pub fn number<T: FromStr>(&self, name: &str) -> Option<T> {
         self.numbers(name).next()
     }

@@ -257,7 +257,7 @@ pub struct Mapping {
     pub end: u64,
     pub offset: u64,
     pub inode: u64,
-    /// Or a name such as `[vdso]`; empty for anonymous memory.
+    /// A file's path, or a name such as `[vdso]`; empty for anonymous memory.
     pub path: String,
 }
 

@@ -17,7 +17,7 @@ use model::Tax;
 use model::prose::counted;
 use model::tax::kind;
 
-/// Those of this process first. As root it reads the descriptors of all processes.
+/// All taxes that files show, those of this process first. As root it reads the descriptors of all processes.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let of_process = [seccomp, traced]
         .into_iter()

@@ -139,7 +139,7 @@ fn names() -> Builder<'static, 'static> {
     builder
 }
 
-/// Those of this user without a lock, which killed programs left.
+/// Removes temporary files that killed programs left: those of this user without a lock.
 pub fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;

@@ -37,7 +37,7 @@ pub struct Lookout {
 }
 
 impl Lookout {
-    /// As long as it returns true.
+    /// Calls `look` after each `period`, as long as it returns true.
     pub fn start(
         period: Duration,
         mut look: impl FnMut() -> bool + Send + 'static,

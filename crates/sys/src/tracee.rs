@@ -59,7 +59,7 @@ pub fn take_stop(pid: i32) -> Result<Option<Report>, Errno> {
     Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
 }
 
-/// With WNOWAIT in `flags`, the child stays to be reaped. `ECHILD` if it has been.
+/// Waits until a child has ended. With WNOWAIT in `flags`, it stays to be reaped. `ECHILD` if it has been.
 pub fn wait_for_end(pid: i32, flags: i32) -> Result<Ending, Errno> {
     loop {
         match wait_id(Whose::One(pid), libc::WEXITED | flags) {
@@ -144,7 +144,7 @@ pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
-/// Up to a zero byte, at most as many as a path may have; `None` if they cannot be read.
+/// The bytes at an address of another process up to a zero byte, at most as many as a path may have; `None` if they cannot be read.
 pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
     let mut text = [0u8; 4096];
     let mut length = 0;

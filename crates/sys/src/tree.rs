@@ -35,7 +35,7 @@ pub fn processes(root: u32) -> Vec<u32> {
     descendants(root, &parents)
 }
 
-/// So far, in KiB; 0 if not known.
+/// The largest peak memory of a process and its descendants so far, in KiB; 0 if it is not known.
 pub fn peak_rss_kib(root: u32) -> u64 {
     processes(root)
         .into_iter()
@@ -50,7 +50,7 @@ fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
         .collect()
 }
 
-/// By pairs of a process and its parent.
+/// `members` and all that descends from them, by pairs of a process and its parent.
 pub fn with_descendants(mut members: BTreeSet<u32>, parents: &[(u32, u32)]) -> BTreeSet<u32> {
     loop {
         let before = members.len();

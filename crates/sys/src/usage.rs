@@ -14,7 +14,7 @@ pub struct Used {
     pub major_faults: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
-    /// On CPUs, exact; 0 if unknown.
+    /// Time on CPUs, exact; 0 if unknown.
     pub ran_ns: u64,
     /// Runnable, but not on a CPU; 0 if unknown.
     pub waited_ns: u64,
@@ -55,7 +55,7 @@ impl From<Used> for Usage {
 }
 
 impl Used {
-    /// In nanoseconds.
+    /// User and system time, in nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }
@@ -81,17 +81,17 @@ fn cpu_ns(who: UsageWho) -> u64 {
     getrusage(who).map_or(0, |usage| Used::from(usage.as_ref()).cpu_ns())
 }
 
-/// In nanoseconds.
+/// The CPU time of this process without its children, in nanoseconds.
 pub fn own_cpu_ns() -> u64 {
     cpu_ns(UsageWho::RUSAGE_SELF)
 }
 
-/// In nanoseconds, of children that it has waited for.
+/// The CPU time of this process and the children that it has waited for, in nanoseconds.
 pub fn cpu_ns_with_children() -> u64 {
     own_cpu_ns() + cpu_ns(UsageWho::RUSAGE_CHILDREN)
 }
 
-/// Without its children; times usually have a resolution of 10 ms. Everything is unknown if it has ended.
+/// The usage of a process without its children; times usually have a resolution of 10 ms. Everything is unknown if it has ended.
 pub fn of_process(pid: u32) -> Usage {
     parse(&proc_stat::text(pid), proc_stat::tick_ns()).unwrap_or_default()
 }

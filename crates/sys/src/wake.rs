@@ -24,7 +24,7 @@ const SIGNAL: Signal = Signal::SIGURG;
 extern "C" fn nothing(_: libc::c_int) {}
 
 impl Waker {
-    /// Once `stop` is set, which it is after the time `after`, if given.
+    /// Wakes the calling thread once `stop` is set, and sets `stop` after the time `after`, if given.
     pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> io::Result<Waker> {
         let action = SigAction::new(
             SigHandler::Handler(nothing),

@@ -26,7 +26,7 @@ const MOUNTS: &str = "proc/self/mountinfo";
 const INSTEAD: &str = "name processes instead: -p PID[,PID...]";
 
 impl Hierarchies {
-    /// As far as this mount namespace shows them.
+    /// The control groups of this machine, as far as this mount namespace shows them.
     pub fn here() -> Hierarchies {
         Hierarchies::below(Path::new("/"))
     }
@@ -100,7 +100,7 @@ impl Hierarchies {
         )
     }
 
-    /// Without links, below the root; `None` if it is not a directory.
+    /// The path of a directory without links, below the root; `None` if it is not a directory.
     fn real(&self, path: &Path) -> Option<PathBuf> {
         let real = fs::canonicalize(self.resolve(path))
             .ok()
@@ -113,7 +113,7 @@ impl Hierarchies {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// By their names, except those inside of one.
+    /// All groups that are `wanted` by their names, except those inside of one.
     pub fn search(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
         let mut matches = Vec::new();
         let mut left = vec![self.unified()?.to_path_buf()];

@@ -20,7 +20,7 @@ impl ValueEnum for TracerKind {
     }
 }
 
-/// With a line for the user that names it and why others were refused.
+/// Opens the tracer, and returns it with a line for the user that names it and why others were refused.
 ///
 /// # Errors
 /// No tracer is available: the reason of each, and the next step.

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 /// The length of an ID as managers print it. Shorter ones could be names.
 const SHORT_ID: usize = 12;
-/// In a group's name; a pod's has 32 characters without dashes.
+/// The length of an ID in a group's name: a pod's has 32 characters without dashes.
 const WHOLE_ID: usize = 32;
 
-/// With the arguments to ask for the whole ID.
+/// The programs that know containers by name, with the arguments to ask for the whole ID.
 const MANAGERS: [(&str, &[&str]); 4] = [
     ("podman", INSPECT),
     ("docker", INSPECT),

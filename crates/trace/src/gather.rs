@@ -33,7 +33,7 @@ pub struct Gathered {
     pub ending: Ending,
     pub calls: BTreeMap<String, u64>,
     pub entries: Entries,
-    /// In a guest, nobody answers there.
+    /// Other processes that it connected to: in a guest, nobody answers there.
     pub connected: BTreeSet<Peer>,
     pub devices: BTreeSet<PathBuf>,
 }

@@ -40,7 +40,7 @@ impl Kept {
         })
     }
 
-    /// Of this boot and build; `None` if there is none or the file is damaged.
+    /// The calibration of this boot and build; `None` if there is none or the file is damaged.
     pub fn load<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = open::bytes(&self.file, LARGEST).ok()?;
         let json = bytes

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Default)]
 pub struct Node {
     pub name: String,
-    /// For a process that executed another program, its node before that.
+    /// The node that started it; for a process that executed another program, its node before that.
     pub from: Option<u32>,
     pub processes: u64,
     pub calls: u64,
@@ -20,7 +20,7 @@ pub struct Marks {
     pub begun: u64,
     pub ended: u64,
     pub iterations: u64,
-    /// Not those of a section within it.
+    /// Processes started in it, but not in a section within it.
     pub processes: u64,
 }
 
@@ -56,7 +56,7 @@ pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
         .collect()
 }
 
-/// They go to the processes that began them.
+/// Adds the counts of sections to the processes that began them.
 fn without_sections(nodes: &BTreeMap<u32, Node>) -> BTreeMap<u32, Node> {
     fn process(nodes: &BTreeMap<u32, Node>, number: u32) -> Option<u32> {
         outwards(nodes, number)

@@ -11,7 +11,7 @@ use sys::proc_stat;
 pub struct Quotas(Vec<(PathBuf, Throttled)>);
 
 impl Quotas {
-    /// Also of the groups around those that the processes are in.
+    /// The statistics of the groups that these processes are in, and of those around them.
     pub fn around(root: &Root) -> Quotas {
         Quotas::counted(match root {
             Root::Running(Running::Cgroup(group)) => {
@@ -74,7 +74,7 @@ fn counts(group: &Path) -> Option<Throttled> {
     })
 }
 
-/// In the hierarchies that can have quotas, with those around them.
+/// The directories of the groups that a process is in and of those around them, in the hierarchies that can have quotas.
 fn groups(root: &Path, pid: u32) -> BTreeSet<PathBuf> {
     fn has_cpu(list: &str) -> bool {
         list.split(',').any(|name| name == "cpu")

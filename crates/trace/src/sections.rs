@@ -13,7 +13,7 @@ const MOST_DIGITS: usize = 12;
 #[derive(Debug, PartialEq)]
 pub enum Marker<'a> {
     Begin(&'a [u8]),
-    /// With the number of iterations behind a slash, if there is one.
+    /// The name, or the name, a slash and the number of iterations.
     End(&'a [u8]),
 }
 

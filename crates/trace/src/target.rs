@@ -32,9 +32,9 @@ pub enum Target {
 
 #[derive(Clone, PartialEq)]
 pub enum Running {
-    /// With all their threads and later children.
+    /// These processes with all their threads and later children.
     Processes(Vec<u32>),
-    /// And those below it: a directory in the cgroup2 file system.
+    /// A control group and those below it: its directory in the cgroup2 file system.
     Cgroup(PathBuf),
     System,
 }
@@ -60,7 +60,7 @@ impl Running {
 }
 
 impl Target {
-    /// For one that was running already, such as `process 12 (nginx)`.
+    /// The words for a target that was running already, such as `process 12 (nginx)`; `None` for a command.
     pub fn scope(&self) -> Option<String> {
         let Target::Running { what, .. } = self else {
             return None;
@@ -77,7 +77,7 @@ impl Target {
         })
     }
 
-    /// If it is limited.
+    /// The time after which tracing ends, if it is limited.
     pub fn time(&self) -> Option<Duration> {
         match self {
             Target::Command(Command { time, .. }) | Target::Running { time, .. } => *time,
@@ -113,7 +113,7 @@ fn check_process(pid: u32) -> Result<()> {
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Or the last line of the manager's complaint.
+/// The output of a container manager, or the last line of its complaint.
 fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = process::Command::new(program);
     command.args(arguments).stdin(Stdio::null());
@@ -154,12 +154,12 @@ pub fn words(launch: &Launch) -> Vec<OsString> {
 #[derive(Clone, Default, PartialEq)]
 pub struct Command {
     pub words: Vec<OsString>,
-    /// Without one, the user who called `sudo`, if any.
+    /// The user to run it as; `None` for the user who called `sudo`, if any.
     pub user: Option<String>,
     pub silent: bool,
-    /// This process's if `None`.
+    /// The working directory; `None` for this process's.
     pub directory: Option<PathBuf>,
-    /// If it does not end before.
+    /// How long to trace it, if it does not end before.
     pub time: Option<Duration>,
 }
 
@@ -311,7 +311,7 @@ fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
     }
 }
 
-/// With another user's HOME, USER and LOGNAME.
+/// The environment, with another user's HOME, USER and LOGNAME.
 fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
     let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
     if let Some(user) = user {
@@ -333,7 +333,7 @@ fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
         .collect()
 }
 
-/// For the kernel; fails if it has a zero byte.
+/// A word for the kernel; fails if it has a zero byte.
 pub fn text(text: &OsStr) -> Result<CString> {
     CString::new(text.as_bytes()).map_err(|_| anyhow!("'{}' has a zero byte", text.display()))
 }

@@ -140,7 +140,7 @@ pub struct More {
 }
 
 impl TraceOptions {
-    /// Held until the tracer has attached.
+    /// Whether the target is a command, which is held until the tracer has attached.
     pub fn held(&self) -> bool {
         matches!(self.target, Target::Command(_))
     }

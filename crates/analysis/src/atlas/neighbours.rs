@@ -76,7 +76,7 @@ pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> V
     steps
 }
 
-/// By its instructions, or by its share of the smaller count.
+/// Whether a step is large enough that the atlas explains it: by its instructions, or by its share of the smaller count.
 pub fn is_explained(step: &AtlasStep) -> bool {
     step.instructions() >= INSTRUCTIONS || step.share() >= SHARE
 }

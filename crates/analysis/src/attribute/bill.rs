@@ -31,7 +31,7 @@ pub struct Bill {
     pub most_s: f64,
 }
 
-/// At the defaults of all parameters: with more cases there are too few rounds.
+/// The operations that the bill of a program needs, at the defaults of all parameters: with more cases there are too few rounds.
 pub fn pricing(profile: &Profile) -> Pricing {
     // Starting a process costs what its memory makes it cost, so no unit cost is right for it.
     Pricing {
@@ -105,7 +105,8 @@ impl Errors {
         Errors(known.collect())
     }
 
-    /// Of one call, with the operation that prices most of these calls. `None` without a price, or if its error is not known.
+    /// The extra nanoseconds of one call, and the operation that prices most of these calls. `None` without a price, or if its error is not
+    /// known.
     fn difference(&self, count: &CallCount, here: &Costs, there: &Costs) -> Option<(String, f64)> {
         let (here, there) = prices(count, here, there)?;
         let operation = here.basis.operation;

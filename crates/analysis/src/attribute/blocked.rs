@@ -149,7 +149,7 @@ impl Known {
     }
 }
 
-/// By the call's name and the kind of descriptor.
+/// The kind of thing that a call waits for, by its name and the kind of descriptor.
 pub fn reason(wait: &WaitCount) -> Reason {
     let class = Class {
         descriptor: wait.descriptor,

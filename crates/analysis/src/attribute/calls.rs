@@ -22,7 +22,7 @@ pub struct CallRow {
 }
 
 impl CallRow {
-    /// Also those in which nothing else of the program ran; elapsed time if neither is known.
+    /// Time on a CPU and time in which nothing else of the program ran; elapsed time if neither is known.
     pub fn seconds(&self) -> f64 {
         match (self.count.on_cpu_ns, self.count.stalled_ns) {
             (None, None) => self.count.elapsed_ns.map_or(0.0, s),
@@ -110,7 +110,7 @@ impl<'a> Functions<'a> {
         Functions(sums)
     }
 
-    /// With its most frequent line; `None` if no function makes half of them.
+    /// The function that makes most of these calls, with its most frequent line; `None` if it makes less than half of them.
     pub fn most(&self, process: &str, names: &[&str]) -> Option<String> {
         let keys = names
             .iter()

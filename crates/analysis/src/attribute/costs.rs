@@ -82,7 +82,7 @@ impl Costs {
         }
     }
 
-    /// In nanoseconds, by the first of the usual operations that was measured.
+    /// The cost of a null call in nanoseconds, by the first of the usual operations that was measured.
     pub fn null_ns(&self) -> Option<f64> {
         let mut calls = NULL_CALLS.split(' ');
         calls.find_map(|operation| Some(self.price_of(operation)?.ns))
@@ -93,14 +93,15 @@ impl Costs {
         self.price_at(operation, None)
     }
 
-    /// Here and in `other`, in nanoseconds, by the same operation.
+    /// The cost of a null call here and in `other`, in nanoseconds, by the same operation.
     pub fn null_calls(&self, other: &Costs) -> Option<(f64, f64)> {
         NULL_CALLS.split(' ').find_map(|operation| {
             Some((self.price_of(operation)?.ns, other.price_of(operation)?.ns))
         })
     }
 
-    /// By the same operations on both sides, so that their ratio means something. The basis is that of most calls.
+    /// The prices of these calls here and in `other`, by the same operations, so that their ratio means something. The basis is that of most
+    /// calls. `None` if no operation that both measured resembles them.
     pub fn prices(&self, other: &Costs, count: &CallCount) -> Option<(Price, Price)> {
         let all: Vec<(u64, _)> = endings(count)
             .into_iter()
@@ -214,7 +215,7 @@ fn lines(
     lines
 }
 
-/// They differ in `name` alone: the largest set with the same other parameters.
+/// Ascending points that enter the kernel and differ in `name` alone: the largest set with the same other parameters.
 fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
     let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, f64>> = BTreeMap::new();
     for point in points.iter().filter(|point| point.enters) {

@@ -148,7 +148,7 @@ fn part(state: State, seconds: f64) -> LedgerPart {
     }
 }
 
-/// Scaled to the scheduler's sum.
+/// The parts of the CPU time, scaled to the scheduler's sum.
 fn on_cpu(profile: &Profile, time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
     let known_s: f64 = time.parts.iter().filter_map(|part| part.cpu_s).sum();
     if known_s <= 0.0 {
@@ -301,7 +301,7 @@ fn described(profile: &Profile, wait: &WaitCount, state: State) -> LedgerWait {
     }
 }
 
-/// No condition variables, whose addresses mean nothing to a reader.
+/// Names sockets, locks and files, but no condition variables, whose addresses mean nothing to a reader.
 fn on(wait: &WaitCount, state: State) -> Option<String> {
     let is_named = wait.peer.is_some()
         || matches!(state, State::Blocked { because } if because <= Because::Reader)

@@ -8,7 +8,7 @@ use model::{By, CallCount, Outside, Profile};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// More take too long to measure; other calls take as long as the cheapest call, at least.
+/// More operations take too long to measure; other calls take as long as the cheapest call, at least.
 const MOST_OPERATIONS: usize = 12;
 // Half a second after tracing has to be enough for all operations and values.
 const MOST_VALUES: usize = 3;
@@ -25,11 +25,11 @@ const TICKED_USER: f64 = 0.05;
 #[derive(Debug, Default, PartialEq)]
 pub struct Pricing {
     pub operations: Vec<&'static str>,
-    /// With the values that most calls have, `size=1,4096`.
+    /// Parameters with the values that most calls have, `size=1,4096`.
     pub settings: Vec<String>,
 }
 
-/// As many as a call that starts or ends a process takes.
+/// A call that starts or ends a process takes as long as so many others.
 const CREATION_WEIGHT: u64 = 1000;
 
 #[derive(Default)]

@@ -24,7 +24,7 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// By the factors of the lower end, the estimate and the upper end.
+    /// `seconds` times the factors of the lower end, the estimate and the upper end.
     pub fn scaled(seconds: f64, [low, value, high]: [f64; 3]) -> Seconds {
         Seconds {
             value: seconds * value,
@@ -33,7 +33,7 @@ impl Seconds {
         }
     }
 
-    /// Each end and the estimate by a factor of its own.
+    /// The same seconds with each end and the estimate multiplied by a factor of its own.
     pub fn times(self, [low, value, high]: [f64; 3]) -> Seconds {
         Seconds {
             value: self.value * value,
@@ -42,7 +42,7 @@ impl Seconds {
         }
     }
 
-    /// Its range is as wide as if both erred in the same direction.
+    /// The sum, whose range is as wide as if both erred in the same direction.
     pub fn plus(self, more: Seconds) -> Seconds {
         Seconds {
             value: self.value + more.value,
@@ -51,7 +51,7 @@ impl Seconds {
         }
     }
 
-    /// About `seconds`, and never more than `whole_s`.
+    /// Bounded by the time that is there: about `seconds`, and never more than `whole_s`.
     pub fn at_most(self, seconds: f64, whole_s: f64) -> Seconds {
         Seconds {
             value: self.value.min(seconds),

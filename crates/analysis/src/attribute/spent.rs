@@ -154,12 +154,12 @@ impl Part {
 }
 
 impl Spent {
-    /// In seconds: wall time, or CPU time if that is not known.
+    /// The sum of all parts in seconds: wall time, or CPU time if that is not known.
     pub fn whole_s(&self) -> Option<f64> {
         self.wall_s.or(self.cpu_s)
     }
 
-    /// Where stops hide the kernel's time, it is taken as `bare_s`, the least that the calls take.
+    /// Seconds without tracing. Where stops hide the kernel's time, it is taken as `bare_s`, the least that the calls take.
     pub fn untraced_s(&self, bare_s: f64) -> Option<f64> {
         let mut untraced_s = self.whole_s()?;
         for part in &self.parts {
@@ -414,7 +414,7 @@ fn off_cpu_part(profile: &Profile, kind: PartKind, wall_s: f64) -> Part {
     }
 }
 
-/// All blocked time of one thread.
+/// Wall time in which no thread of the workload could run: all blocked time of one thread.
 pub fn stalled_ns(count: &CallCount, alone: bool) -> Option<u64> {
     if alone {
         count.stalled_ns.or(count.blocked_ns)

@@ -4,7 +4,7 @@ use super::spent::{Part, PartKind};
 use model::Profile;
 
 // Stops of `dd bs=1` took 12 us by calibration and 27 us beside ten other programs.
-/// As a multiple of their calibrated time: beside other load, a stopped program also waits for the tracer to run.
+/// Uncertainty of stops, as a multiple of their calibrated time: beside other load, a stopped program also waits for the tracer to run.
 const STOPS_VARY: f64 = 3.0;
 
 /// Moves the wall time of stops out of the parts that contain it (`hides`) into a part of its own. If hardly anything is left of those,
@@ -58,7 +58,8 @@ fn hides(kind: PartKind) -> bool {
     matches!(kind, PartKind::Rest | PartKind::AllSystem | PartKind::All)
 }
 
-/// Of several processes or threads, whose wall time is not divided: at most what is left beside the CPU time.
+/// Seconds that stops add to the wall time of several processes or threads, whose wall time is not divided: at most what is left beside
+/// the CPU time.
 pub fn added_s(profile: &Profile, wall_s: f64, cpu_s: f64) -> f64 {
     match stops(profile) {
         Some((stops_s, _)) if !profile.tracer.priced_by.is_empty() => {

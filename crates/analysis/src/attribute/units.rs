@@ -161,7 +161,7 @@ pub fn has(names: &str, name: &str) -> bool {
 /// `None` for success, or an errno.
 pub type Ending<'a> = Option<&'a str>;
 
-/// With their numbers; at least one.
+/// How the calls ended, with their numbers; at least one.
 pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
     let failures = count
         .errors

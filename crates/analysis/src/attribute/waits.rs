@@ -75,7 +75,7 @@ const TABLE: &[(Option<Reason>, &str)] = &[
 const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync", "dir.fsync"];
 
 impl Reason {
-    /// By the call's name or, for calls that work on all kinds, by its descriptor.
+    /// The reason by the call's name or, for calls that work on all kinds, by its descriptor.
     pub fn from_call(call: &str, class: &Class) -> Reason {
         let name = bare_name(call);
         let row = TABLE
@@ -102,7 +102,7 @@ fn by_descriptor(kind: DescriptorKind) -> Option<Reason> {
     })
 }
 
-/// Its cost is no CPU time then.
+/// Whether the operation waits for a device, so that its cost is no CPU time.
 pub fn waits(operation: &str) -> bool {
     WAITING_OPERATIONS.contains(&operation)
 }

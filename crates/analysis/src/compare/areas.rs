@@ -18,7 +18,7 @@ pub struct AreaMean {
     pub rows: usize,
 }
 
-/// By area, then over all rows; empty if no row has a ratio in every column.
+/// The means by area and the mean over all rows, which is the last; empty if no row has a ratio in every column.
 pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
     // A mean of times and of numbers of instructions would be neither.
     let timed = rows.iter().any(|row| !row.is_counted());

@@ -83,7 +83,7 @@ impl fmt::Display for Budget {
 }
 
 impl Budget {
-    /// Not a sum.
+    /// Whether the budget limits a single system call, and not a sum.
     pub fn is_of_one_call(&self) -> bool {
         !NO_CALLS.contains(&self.call.as_str())
     }

@@ -49,19 +49,19 @@ impl Cell {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
-    /// If the row is a time.
+    /// The cost, if the row is a time.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()
     }
 
-    /// In nanoseconds; `None` for failures and for values that cannot be divided by.
+    /// The median cost in nanoseconds; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
         Some(self.cost()?.median)
             .filter(|ns| ns.is_cost())
             .map(|ns| ns.0)
     }
 
-    /// If it was counted in an emulated kernel.
+    /// The instructions, if the row was counted in an emulated kernel.
     pub fn instructions(&self) -> Option<&Instructions> {
         self.figure.as_ref().ok()?.instructions()
     }

@@ -4,7 +4,7 @@ use model::Case;
 use std::collections::{BTreeMap, HashMap};
 
 // Chosen: the worst case takes time in proportion.
-/// Else the time would grow with the square of the number of rows.
+/// Without a bound, the time would grow with the square of the number of rows.
 pub const MOST_CANDIDATES: usize = 256;
 
 type Name = (String, Option<String>, String);
@@ -51,7 +51,7 @@ impl Bucket {
 }
 
 impl Index {
-    /// With `apart`, columns have different environments, which are left out of the names.
+    /// An empty index; `apart` if columns have different environments, which are then left out of the names.
     pub fn new(apart: bool) -> Index {
         Index {
             names: HashMap::new(),
@@ -95,7 +95,7 @@ impl Index {
         values(&new).for_each(|part| self.put(row, name, part));
     }
 
-    /// With the same parameters, or else candidates: all free rows with the rarest of these parameters.
+    /// The first free row with the same parameters, or else candidates: all free rows with the rarest of the given parameters.
     pub fn find(
         &mut self,
         case: &Case,

@@ -55,7 +55,7 @@ fn judge_column(
     }
 }
 
-/// And what its mark is to be tested by; instructions need no test.
+/// The verdict on `cell`, and what its mark is to be tested by; instructions need no test.
 fn verdict(
     cell: &Cell,
     base: &Cell,
@@ -175,7 +175,7 @@ fn yardsticks(columns: &[Column], baseline: usize) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// As measured; a single test, whose mark needs no correction.
+/// The reference call compared with the baseline's, as measured. It is a single test, so its mark needs no correction.
 pub fn reference(
     sides: &[Sides],
     columns: &[Column],

@@ -99,7 +99,7 @@ impl<'a> Sides<'a> {
         Some(control.compared(&new, &old, member))
     }
 
-    /// With the uncertainty of the machine's speed.
+    /// The ratio of the runs of two cells as they were measured, with the uncertainty of the machine's speed.
     pub fn as_measured(
         &self,
         runs: &[Option<Launches>],

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 pub struct Matched {
     pub rows: Vec<ComparedRow>,
-    /// Each got a row of its own.
+    /// Records with too many candidate rows to search; each got a row of its own.
     pub unsought: usize,
 }
 
@@ -98,7 +98,7 @@ impl Rows {
         true
     }
 
-    /// With these parameters, or else the only one that does not contradict them.
+    /// The free row with these parameters, or else the only one that does not contradict them.
     fn find(
         &mut self,
         column: usize,

@@ -57,7 +57,7 @@ impl ProfileColumn {
         }
     }
 
-    /// Also per iteration: a row is `section: call`. `None` if the program marked none.
+    /// The same by section and per iteration: a row is `section: call`. `None` if the program marked none.
     pub fn by_section(&self) -> Option<ProfileColumn> {
         let info = ProfileInfo {
             sections: self.sections.iter().cloned().collect(),
@@ -73,7 +73,7 @@ impl ProfileColumn {
         })
     }
 
-    /// Complete if all of them are.
+    /// The runs of several files as one column, which is complete if all of them are; `None` without columns.
     pub fn group(label: &str, columns: Vec<ProfileColumn>) -> Option<ProfileColumn> {
         let mut columns = columns.into_iter();
         let mut all = columns.next()?;
@@ -110,7 +110,7 @@ impl ProfileColumn {
         )
     }
 
-    /// Over the runs; 0 if not known.
+    /// Processes or programs that were started, over the runs; 0 if that is not known.
     pub(super) fn started(&self, number: fn(&Usage) -> Option<u64>) -> Span {
         Span::from_values(
             self.usage
@@ -149,7 +149,7 @@ impl ProfileColumn {
     }
 }
 
-/// By section if all columns have sections.
+/// Compares profiles call by call: by section if all columns have sections, else by call alone. `takes` selects the calls.
 pub fn compare_profiles(
     columns: &[ProfileColumn],
     baseline: usize,
@@ -416,7 +416,7 @@ impl ProfileComparison {
         self.left_out += before - self.rows.len();
     }
 
-    /// All calls are `total`.
+    /// The row of one call, or that of all calls by the name `total`.
     pub fn row(&self, call: &str) -> Option<&ProfileRow> {
         self.all_rows().find(|row| row.call == call)
     }

@@ -341,7 +341,7 @@ impl RaceFound {
 }
 
 impl RaceResult {
-    /// Without the start-up of its environment, in seconds, with the interval.
+    /// Its wall time without the start-up of its environment, and the ends of the interval, in seconds.
     pub fn figure(&self) -> Option<[f64; 3]> {
         match &self.inside {
             Some(inside) => inside.net,

@@ -101,7 +101,7 @@ impl fmt::Display for Key {
 
 pub(super) const OTHER: &str = "other";
 
-/// For a snippet, its language.
+/// `file` for `file.lstat`; for a snippet, its language.
 pub fn area(case: &Case) -> &str {
     match (&case.language, case.operation.split_once('.')) {
         (Some(language), _) => language,

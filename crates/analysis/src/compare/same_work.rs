@@ -17,7 +17,7 @@ pub enum Work {
     Unknown,
 }
 
-/// By kernel entries; those that were not proven are unknown.
+/// Whether a cell has the same kernel entries as the baseline's; entries that were not proven are unknown.
 pub fn work(cell: &Cell, base: &Cell) -> Work {
     let (Some(entries), Some(theirs)) = (&cell.entries, &base.entries) else {
         return Work::Unknown;

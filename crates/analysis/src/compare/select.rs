@@ -73,7 +73,7 @@ impl StudyCases {
 }
 
 impl Selection {
-    /// By its name, its operation or its area.
+    /// Whether a case is shown: by its name, its operation or its area.
     pub fn takes(&self, case: &Case) -> bool {
         let is_in_study = self
             .study
@@ -84,7 +84,7 @@ impl Selection {
         is_in_study && (self.only.is_empty() || self.only.iter().any(is_named))
     }
 
-    /// By its name, or by the names of both rows that it is made of.
+    /// Whether a derived row is shown: by its name, or by the names of both rows that it is made of.
     pub fn takes_derived(&self, name: &str, parts: &[String; 2]) -> bool {
         let matches = |text: &str| self.only.iter().any(|pattern| pattern.matches_id(text));
         self.only.is_empty() || matches(name) || parts.iter().all(|part| matches(part))

@@ -114,7 +114,7 @@ impl RatioOf {
 }
 
 impl Mark {
-    /// Of times from the same rounds.
+    /// On a ratio of times from the same rounds; `None` without an interval.
     pub fn on(ratio: Ranged, margin: f64) -> Option<Mark> {
         let (low, high) = ratio.low_high?;
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
@@ -205,7 +205,7 @@ impl Verdict {
         self.interval().map(|ratio| (ratio.low, ratio.high))
     }
 
-    /// In instructions per operation; `None` for times.
+    /// The difference in instructions per operation; `None` for times.
     pub fn difference(&self) -> Option<f64> {
         match self.interval()?.kind {
             RatioOf::Instructions { difference } => Some(difference),

@@ -8,7 +8,7 @@ use super::{Caution, Comparison, Options, cautions, select};
 use crate::derive::DerivedRow;
 use model::Combination;
 
-/// If the ratios have different cases there.
+/// The labels of the sides if the ratios have different cases there.
 const SIDES: [&str; 2] = ["divisor", "dividend"];
 
 /// The divisor is the first column.

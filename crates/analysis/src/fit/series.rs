@@ -101,7 +101,7 @@ impl Sets {
 
 type Shown<'a, 's> = (&'a Record, &'s Row);
 
-/// Two or more values each. A record is in one series for each of its parameters.
+/// Series of two or more values. A record is in one series for each of its parameters.
 pub fn series<'a>(run: &'a Run, summary: &Summary) -> Vec<Series<'a>> {
     let calm = Panel::new(run).calm;
     let sets = Sets([RandomState::new(), RandomState::new()]);

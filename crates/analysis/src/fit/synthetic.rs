@@ -4,7 +4,7 @@ use model::{Block, Case, Measurement, Outcome, Record, Run, fixtures};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// As a share of its cost, plus half as much common to all batches of a block and case.
+/// Noise of every batch, as a share of its cost, plus half as much common to all batches of a block and case.
 #[derive(Clone, Copy)]
 pub struct Noise {
     pub seed: u64,

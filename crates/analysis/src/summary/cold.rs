@@ -35,7 +35,7 @@ impl<'a> ColdRatios<'a> {
         ratios
     }
 
-    /// Net; `None` for a warm case, and without what it is made of.
+    /// The ratio of net costs; `None` for a warm case, and without what it is made of.
     pub(super) fn over_warm(&self, case: &Case) -> Option<Ranged> {
         case.cold()?;
         net_ratio(self.with_loop(case)?, self.with_loop(&case.warm())?)

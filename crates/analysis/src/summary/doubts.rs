@@ -21,7 +21,7 @@ pub fn left_out(m: &Measurement) -> f64 {
     left_out / (left_out + m.samples().count() as f64)
 }
 
-/// They follow from the samples. `language`: a language's own loop measured the snippet.
+/// Warnings that follow from the samples. `language` is true for a snippet that a language's own loop measured.
 pub fn doubts(
     m: &Measurement,
     language: bool,
@@ -101,7 +101,7 @@ fn is_below(estimate: &Estimate, empty: &Estimate) -> bool {
     })
 }
 
-/// For a snippet that names a system call and enters the kernel for none.
+/// A warning if a snippet names a system call and enters the kernel for none.
 pub fn not_entered(record: &Record) -> Option<Warning> {
     record.case.language.as_ref()?;
     record

@@ -37,7 +37,7 @@ pub struct Instructions {
 }
 
 impl RowFigure {
-    /// With its interval within this run or the range of its repeats.
+    /// The value, with its interval within this run or the range of its repeats.
     pub fn quantity(&self) -> Quantity {
         match self {
             RowFigure::Time(cost) => cost.value().in_unit(Unit::Nanoseconds),
@@ -49,7 +49,7 @@ impl RowFigure {
         }
     }
 
-    /// With the interval for the next run.
+    /// The value, with the interval for the next run.
     pub fn next_run(&self) -> Quantity {
         let low_high = match self {
             RowFigure::Time(cost) => cost.next_run.map(Interval::ends),

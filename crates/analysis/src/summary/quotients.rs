@@ -7,7 +7,7 @@ use model::{Case, Combination};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-/// To those of the figures that are shown.
+/// Moves the ratios and differences of a summary to the quotients of the figures that are shown.
 pub fn from_figures(summary: &mut Summary) {
     let by_case: HashMap<Case, f64> =
         figures(summary.rows.iter().chain(&summary.baselines), |row| {

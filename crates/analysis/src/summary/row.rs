@@ -145,7 +145,7 @@ impl Row {
         self.warnings.contains(&Warning::Traced)
     }
 
-    /// Two runs need not agree.
+    /// Whether the cost depends on the file system's history, so that two runs need not agree.
     pub fn depends_on_history(&self) -> bool {
         self.warnings.contains(&Warning::DependsOnHistory)
     }

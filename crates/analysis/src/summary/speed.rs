@@ -23,7 +23,7 @@ pub struct MachineSpeed {
 }
 
 impl MachineSpeed {
-    /// In percent, 95 times in 100.
+    /// How far the machine's speed in the next run may be from the expected one, 95 times in 100, in percent.
     pub fn next_run_percent(&self) -> f64 {
         let machine = Side::from_machine(
             &[],
@@ -44,7 +44,7 @@ pub struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
-    /// In the native environment if the run has it.
+    /// The panel of a run, in the native environment if the run has it.
     pub fn new(run: &'a Run) -> Panel<'a> {
         let environment = environment(run);
         let members: Vec<(&Case, &Measurement)> = PANEL
@@ -81,7 +81,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// In undisturbed rounds, each relative to the members other than `case` itself.
+    /// The launches of a case in undisturbed rounds, each relative to the members other than `case` itself.
     pub(super) fn launches(&self, case: &Case, m: &Measurement, user: bool) -> Option<Launches> {
         let yardsticks = yardsticks(&self.members, user, case);
         let launches = stats::launches(m, &self.calm, &yardsticks)?;

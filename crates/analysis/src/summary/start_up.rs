@@ -19,7 +19,7 @@ pub struct StartUpCost {
     pub memory_kib: Option<u64>,
 }
 
-/// In the order of the run.
+/// Environments whose start was measured, in the order of the run.
 pub fn start_ups(environments: &[EnvironmentFacts]) -> Vec<StartUpCost> {
     let all = environments.iter();
     all.filter_map(|facts| start_up(&facts.name, facts.start_up.as_ref()?))

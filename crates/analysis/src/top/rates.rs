@@ -27,7 +27,7 @@ pub struct Rates {
     pub total: Row,
     /// Programs, or processes where counts are kept by PID.
     pub callers: usize,
-    /// As a share of one CPU.
+    /// The overhead of all calls, as a share of one CPU.
     pub tax_share: Option<f64>,
     pub own_share: f64,
     /// While the counts of its end were read, calls were counted.

@@ -107,7 +107,7 @@ impl View {
         }
     }
 
-    /// Sorted by time: samples have neither classes nor errors.
+    /// Samples have neither classes nor errors, and are sorted by time.
     pub fn for_samples(by: By, sort: Sort) -> View {
         let view = View::new(
             by,

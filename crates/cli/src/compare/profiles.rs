@@ -12,7 +12,7 @@ use anyhow::Result;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Then all must be.
+/// Whether the first file is a profile: then all must be.
 pub fn are_meant(files: &[PathBuf]) -> bool {
     files
         .first()

@@ -43,7 +43,7 @@ pub fn columns<C: Side>(
     Ok((columns, baseline))
 }
 
-/// As asked; else the directory of each side, the common beginning of its file names, or `old` and `new`.
+/// The labels that were asked for; else the directory of each side, the common beginning of its file names, or `old` and `new`.
 fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
     fn different(labels: [Option<String>; 2]) -> Option<[String; 2]> {
         match labels {

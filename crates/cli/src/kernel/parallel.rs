@@ -49,7 +49,7 @@ pub fn in_parallel<T: Send, R: Send>(
     done.into_iter().map(|(_, made)| made).collect()
 }
 
-/// As asked, else one per CPU.
+/// The number of parallel tasks: as asked, else one per CPU.
 pub fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into))
 }

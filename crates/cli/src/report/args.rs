@@ -106,7 +106,7 @@ pub struct ProfileArgs {
 }
 
 impl ProfileArgs {
-    /// If that was asked for.
+    /// Removes the command's arguments from the profile if that was asked for.
     pub fn hide(&self, profile: Profile) -> Profile {
         if self.no_arguments {
             profile.without_arguments()
@@ -131,7 +131,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 impl ReportArgs {
-    /// As given, else `report.html`, or the figure's name as SVG.
+    /// The output file: as given, else `report.html`, or the figure's name as SVG.
     pub fn destination(&self) -> PathBuf {
         let name = match self.format {
             Kind::Html => "report.html".to_string(),

@@ -99,7 +99,7 @@ pub struct View {
 }
 
 impl View {
-    /// Else those of the run's study. Only text has views other than the table.
+    /// The one asked for, else those of the run's study. Only text has views other than the table.
     pub fn kinds(&self, run: &Run) -> Vec<ViewKind> {
         let is_text = matches!(self.format, RunFormat::Ours(Format::Text));
         let mut of_study: Vec<ViewKind> = run

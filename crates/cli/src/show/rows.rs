@@ -49,7 +49,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     })
 }
 
-/// By the reason.
+/// The files without rows, by the reason.
 type Skipped = IndexMap<String, Vec<String>>;
 
 fn report_skipped(skipped: &Skipped) {

@@ -27,13 +27,13 @@ pub struct Live {
     scope: String,
     terminal: Option<Terminal>,
     run: Option<Rc<RefCell<RunDirectory>>>,
-    /// Or the one at which it was paused.
+    /// The last interval, or the one at which it was paused.
     shown: Option<(Rc<Counts>, Rc<Counts>)>,
     arguments: Arguments,
 }
 
 impl Live {
-    /// It takes over the terminal at its first update.
+    /// A screen that takes over the terminal at its first update.
     pub fn new(view: View, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Live {
         Live {
             view,

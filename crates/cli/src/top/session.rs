@@ -35,7 +35,7 @@ pub struct Session {
     before: Rc<Counts>,
     /// `None` before the first counts.
     now: Option<Rc<Counts>>,
-    /// Of what was counted by other groups before.
+    /// Lost events and torn reads of what was counted by other groups before.
     earlier: (u64, u64),
     show: Show,
     grouping: Grouping,
@@ -58,7 +58,7 @@ impl Session {
         }
     }
 
-    /// Since tracing began.
+    /// The numbers of lost events and of torn reads since tracing began.
     pub fn trouble(&self) -> (u64, u64) {
         let now = self.now.as_ref();
         let (lost, torn) = now.map_or((0, 0), |now| (now.tracer.lost, now.torn));

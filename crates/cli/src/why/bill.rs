@@ -10,7 +10,7 @@ use std::time::Duration;
 /// For all environments together: at most this, and not less.
 const MOST: Duration = Duration::from_secs(6);
 const LEAST: Duration = Duration::from_millis(2_500);
-/// For starting and ending processes, beyond the time of the run.
+/// The time for starting and ending processes, beyond that of the run.
 const AROUND: Duration = Duration::from_secs(1);
 /// Starting the probe anew in an environment that starts more slowly takes too much of it.
 const LONGEST_START_UP_S: f64 = 0.05;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use trace::Target;
 use trace::race::{Kept, Start, effect};
 
-/// With the measurement of unit costs, so that everything together ends within 20 seconds.
+/// Limit of the race and the measurement of unit costs, so that everything together ends within 20 seconds.
 const LONGEST: Duration = Duration::from_secs(19);
 
 /// A race to come, and the state of the working directory before the command was traced; `None` if that is not known.
@@ -55,7 +55,7 @@ impl Asked {
         }))
     }
 
-    /// If an execution changes more than its files, it may not.
+    /// False if an execution changes more than its files, and may not be repeated.
     pub fn may_repeat(&self, profile: &Profile, may_repeat_all: bool) -> bool {
         let effect = if may_repeat_all {
             None

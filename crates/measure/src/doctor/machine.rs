@@ -20,7 +20,7 @@ const SLOW_READING: f64 = 100.0;
 /// A larger step lengthens batches.
 const COARSE_STEP: f64 = 1000.0;
 
-/// Their costs are those of something other than a disk, given with each.
+/// File systems whose costs are those of something other than a disk, each with that something.
 const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("tmpfs", "memory: no disk is involved"),
     ("ramfs", "memory: no disk is involved"),
@@ -103,7 +103,7 @@ fn named(name: &str, value: &Option<String>) -> Option<String> {
     Some(format!("{name} {}", value.as_ref()?))
 }
 
-/// It handles faults, timers and I/O, which makes them cost more.
+/// Whether a hypervisor handles faults, timers and I/O, which makes them cost more.
 pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     match host.hypervisor.as_deref() {
         None => Finding::notice(
@@ -119,7 +119,7 @@ pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// Its filter and limits, or a sandbox's own kernel, apply to the measured calls.
+/// Whether a container's filter and limits, or a sandbox's own kernel, apply to the measured calls.
 pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
     match host.container.as_deref() {
         None => Finding::good("none detected"),
@@ -180,7 +180,7 @@ pub fn file_system(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// Those too low for some operations, with their soft values.
+/// The resource limits that are too low for some operations, with their soft values.
 pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
     let for_user = if host.user.as_deref() == Some("root") {
         &[][..]

@@ -6,9 +6,9 @@ use model::Host;
 use model::prose::counted;
 use sys::checks::Checks;
 
-/// For a notice, and for a problem.
+/// Running processes per CPU: for a notice, and for a problem.
 const LOAD: (f64, f64) = (0.25, 0.75);
-/// For a notice, and for a problem.
+/// Percentages of CPU time: for a notice, and for a problem.
 const STEAL: (f64, f64) = (0.5, 5.0);
 
 /// The average over the last minute, per CPU that is online.
@@ -134,7 +134,7 @@ pub fn smt(host: &Host, _: &Checks) -> Option<Finding> {
     }
 }
 
-/// If nothing is known about the frequency, this one finding stands for governor and turbo too.
+/// The CPU's frequency in MHz. If nothing is known about it, this one finding stands for governor and turbo too.
 pub fn frequency(host: &Host, checks: &Checks) -> Option<Finding> {
     match host.frequency_mhz {
         Some(mhz) => Finding::good(format!("{mhz:.0} MHz just now")),

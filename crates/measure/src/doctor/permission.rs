@@ -5,7 +5,7 @@ use model::Host;
 use model::prose::counted;
 use sys::checks::Checks;
 
-/// Without it, no system calls are counted.
+/// Whether a child can be traced, without which no system calls are counted.
 pub fn ptrace(host: &Host, checks: &Checks) -> Option<Finding> {
     match &checks.ptrace_allowed {
         Ok(()) => Finding::good("tracing a child works"),
@@ -62,7 +62,7 @@ pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
     Finding::notice(refusal, rest)
 }
 
-/// Only snippets in C need one.
+/// The C compiler's version, or a notice that snippets in C need one.
 pub fn compiler(_: &Host, checks: &Checks) -> Option<Finding> {
     match &checks.cc {
         Some(version) => Finding::good(version),

@@ -5,7 +5,7 @@ use model::tax::kind;
 use model::{Host, Tax};
 use sys::checks::Checks;
 
-/// Of some calls only, or only suspected: a notice.
+/// Taxes of some calls only, or that are only suspected, are notices.
 const ADVICE: &[(&str, State, &str)] = &[
     (
         kind::SECCOMP,

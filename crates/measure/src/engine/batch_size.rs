@@ -15,8 +15,8 @@ pub struct Shape {
 const COLD_CALLS: u64 = 8;
 const COLD_BATCHES: u32 = 16;
 
-/// Two passes: the second starts from the result of the first, with warm caches. `limit` is the most iterations that one batch may
-/// have.
+/// The batch size and the number of batches for a worker. Two passes: the second starts from the result of the first, with warm
+/// caches. `limit` is the most iterations that one batch may have.
 ///
 /// # Errors
 /// The worker's own failure in a trial batch.

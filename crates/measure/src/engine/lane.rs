@@ -53,7 +53,7 @@ impl Lane {
         self.active() && (of_launch == 0 || !self.precise || takes_all)
     }
 
-    /// In nanoseconds per batch.
+    /// The samples so far, in nanoseconds per batch.
     pub fn measurement(&self) -> &Measurement {
         &self.measurement
     }
@@ -88,7 +88,7 @@ impl Lane {
         self.worker = None;
     }
 
-    /// Once per run: blocks of different launches must have batches of one size. A failure ends the lane.
+    /// Chooses the batch size, once per run: blocks of different launches must have batches of one size. A failure ends the lane.
     pub fn calibrate(&mut self, slots: Slots) {
         let (None, Some(worker)) = (self.shape, &mut self.worker) else {
             return;
@@ -192,7 +192,7 @@ impl Lane {
         }
     }
 
-    /// Its failure if there is one, else a copy of its samples.
+    /// The lane's result so far: its failure if there is one, else a copy of its samples.
     pub fn measured(&self) -> Measured {
         let outcome = match &self.failure {
             Some(failure) => Outcome::Failed(failure.clone()),
@@ -211,9 +211,9 @@ impl Lane {
     }
 }
 
-/// If all of its threads share one: there is always one that can run.
+/// Least share of its time that a batch is on a CPU if all of its threads share one: there is always one that can run.
 const ON_ONE_CPU: f64 = 0.8;
-/// If they may use several, which are idle while one hands over to another.
+/// The same if they may use several, which are idle while one hands over to another.
 const ON_SEVERAL: f64 = 0.4;
 
 fn waited(cpu_ns: u64, wall_ns: u64, pinned: bool) -> bool {

@@ -37,7 +37,7 @@ pub trait Clock {
 pub trait Observer {
     /// `share` is 0 to 1 of the budget.
     fn progress(&mut self, share: f64, doing: &str);
-    /// All so far, after each look.
+    /// Called after each look with all results so far.
     fn results(&mut self, measured: &[Measured]);
     fn interrupted(&self) -> bool;
 }
@@ -54,7 +54,7 @@ pub struct Config {
     pub budget: Duration,
     /// Whether the budget was promised: it includes starting and calibrating the workers for the first time, and nothing is added to it.
     pub includes_start: bool,
-    /// In percent of each median: when every interval is as narrow, measuring ends early.
+    /// Measuring ends early when every interval's half-width is at most this percentage of its median.
     pub precision_percent: f64,
     pub seed: u64,
     pub slots: Slots,
@@ -90,7 +90,7 @@ const COLD: Duration = Duration::from_millis(50);
 const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
 /// Added if too few rounds were undisturbed and no time was promised.
 const EXTRA: f64 = 0.1;
-/// Of every worker per look. Memory layout biases a launch, so many short ones scatter less than a few long ones.
+/// Launches of every worker per look. Memory layout biases a launch, so many short ones scatter less than a few long ones.
 const LAUNCHES: u32 = 6;
 /// A start that takes longer is not repeated at every launch if it would also take longer than the case is measured in between:
 /// containers and sandboxes take from a tenth of a second to a few.

@@ -90,7 +90,7 @@ impl Rounds<'_> {
         self.clock.now() >= self.end()
     }
 
-    /// So many rounds were disturbed that few are left, or some case has samples of too few blocks.
+    /// Whether so many rounds were disturbed that few are left, or some case has samples of too few blocks.
     fn has_too_few_calm_rounds(&self) -> bool {
         let calm = self.calm();
         calm.share().is_some_and(|share| share < 1.0)
@@ -162,7 +162,7 @@ impl Rounds<'_> {
         self.launching = self.clock.now().saturating_sub(began);
     }
 
-    /// Until this block's part of the time to `end` (a share of the budget) is used up; at least one round.
+    /// Runs rounds until this block's part of the time to `end` (a share of the budget) is used up; at least one.
     fn one_block(&mut self, end: f64, block: u32, blocks: u32) {
         if self.observer.interrupted() {
             return;

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// It speaks the probe's protocol. Dropping it ends the process.
+/// A process in the guest that speaks the probe's protocol. Dropping it ends the process.
 pub struct Channel {
     console: Rc<RefCell<Console>>,
     number: u32,
@@ -69,7 +69,7 @@ impl Channel {
         )))
     }
 
-    /// In an emulated machine, nanoseconds are instructions.
+    /// Runs k batches of n iterations. In an emulated machine, their nanoseconds are instructions.
     pub fn request(&self, n: u64, k: u32) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
         let mut reply = Reply::default();

@@ -117,7 +117,7 @@ impl Console {
         self.messages_so_far
     }
 
-    /// Those after the first `so_far`; empty if there are none.
+    /// The last of those after the first `so_far`; empty if there are none.
     pub fn said_since(&self, so_far: u64) -> String {
         let new = usize::try_from(self.messages_so_far - so_far).unwrap_or(SHOWN);
         let said = self.last(new.min(SHOWN));
@@ -148,7 +148,8 @@ impl Console {
     }
 }
 
-/// With the line of a channel behind it: a program that prints no end of a line does not swallow the next one.
+/// The kernel's message, and the line of a channel behind it: a program that prints no end of a
+/// line does not swallow the next one.
 fn told_apart<'a>(line: &'a str, beginning: &str) -> (&'a str, Option<(u32, &'a str)>) {
     fn answer(text: &str) -> Option<(u32, &str)> {
         let (number, text) = text.split_once(' ')?;

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use sys::private;
 
-/// In a directory of its own: others of the run start at the same time.
+/// Its kernel, and a directory of its own: others of the run start at the same time.
 pub(super) struct Files {
     pub directory: PathBuf,
     pub kernel: PathBuf,
@@ -22,7 +22,7 @@ impl Files {
         self.directory.join("initramfs")
     }
 
-    /// As it is in every run.
+    /// A word of a command as it is in every run.
     pub fn anywhere(&self, word: &OsStr) -> String {
         let directory = self.directory.to_string_lossy();
         word.to_string_lossy().replace(&*directory, "{run}")

@@ -46,7 +46,7 @@ pub struct Facts {
     pub version: String,
     pub suite: String,
     pub bytes: u64,
-    /// As unpacked; the archive's signed lists have that of the package.
+    /// Of the kernel as unpacked; the archive's signed lists have that of the package.
     pub sha256: String,
 }
 
@@ -162,7 +162,8 @@ impl Images {
         )
     }
 
-    /// Unless its release is here and complete. `facts` may lack length and digest.
+    /// Keeps the kernel at `file`, unless its release is here and complete. `facts` may lack length
+    /// and digest.
     pub fn keep(&self, file: &Path, facts: Facts) -> Result<Image> {
         ensure!(
             !facts.release.is_empty()

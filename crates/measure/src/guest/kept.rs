@@ -45,7 +45,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// If the cache has none, the machine boots now.
+    /// The state of the machine `is` that `command` boots from `files`; if it is not in the cache, the machine boots now.
     pub fn get(
         workers: &Workers,
         mut command: Vec<OsString>,
@@ -102,7 +102,7 @@ impl State {
         }
     }
 
-    /// Once [`load`] was called.
+    /// The command of a machine that goes on from the state once [`load`] was called.
     pub fn asked(&self, question: &Path) -> Result<(Vec<OsString>, Loading)> {
         let open = |name| {
             let path = self.directory.join(name);

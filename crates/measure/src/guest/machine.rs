@@ -25,7 +25,7 @@ use sys::{open, private};
 pub struct Options {
     /// Unless the environment's name says.
     pub memory_mib: u32,
-    /// If its machine is emulated.
+    /// Where the guest's random numbers begin, if its machine is emulated.
     pub seed: u32,
     pub arguments: Vec<OsString>,
     /// Each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They
@@ -118,7 +118,7 @@ impl Machine {
         Ok(functions(&lines))
     }
 
-    /// It counts before it takes any input; [`Guest::planned`] returns the counts.
+    /// Starts a guest that counts these cases before it takes any input; [`Guest::planned`] returns them.
     pub fn ask(&self, workers: &Workers, plan: &[ToCount]) -> Result<Guest, Failure> {
         let secret = format!("{:016x}.", rand::random::<u64>());
         let lines: String = plan.iter().map(|case| case.line() + "\n").collect();
@@ -238,7 +238,7 @@ const COMPANIONS: [&str; 3] = ["tiny-static", "bare", CONFINE];
 const CHANNELS: u32 = 4096;
 
 impl Guest {
-    /// Once it has settled.
+    /// Of the environment `name`, e.g. `linux-6.1`, once it has settled.
     pub fn boot(workers: &Workers, name: &str, options: &Options) -> Result<Guest, Failure> {
         Machine::new(workers, name, options)?.ask(workers, &[])
     }
@@ -269,7 +269,7 @@ impl Guest {
         self.console.borrow().is_alive()
     }
 
-    /// With this first line, e.g. `op file.lstat depth=4`.
+    /// A new process with this first line, e.g. `op file.lstat depth=4`.
     pub fn channel(&self, greeting: &str) -> Result<Channel, Failure> {
         self.channels.set(self.channels.get() % (CHANNELS - 1) + 1);
         Channel::open(
@@ -280,7 +280,7 @@ impl Guest {
         )
     }
 
-    /// Each can be had once.
+    /// What was counted of a case of the plan. Each can be had once.
     pub fn planned(&self, place: usize) -> Result<(Counted, Facts), Failure> {
         let number = place as u32 + 1;
         let is_last = number == self.channels.get();
@@ -414,7 +414,7 @@ fn write_archive(
 
 const DISK_SIZE: u64 = 64 << 20;
 
-/// By the command `make`, to which the image's path is added.
+/// Makes the image in `directory` with the command `make`, to which its path is added.
 fn make_disk(make: &[String], directory: &Path) -> Result<PathBuf> {
     // Another guest of the run has a disk of its own. The run's directory is removed with everything in it.
     let path = private::temporary(directory, "disk-")?.keep().join("image");

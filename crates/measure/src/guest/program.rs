@@ -34,7 +34,7 @@ pub struct CommandFile {
     pub path: PathBuf,
     pub facts: Facts,
     pub contents: Contents,
-    /// Each run must begin with what was there.
+    /// Whether each run must begin with what was there.
     pub changed: bool,
 }
 
@@ -152,7 +152,7 @@ pub struct Program(pub(super) Channel);
 pub struct Ran {
     /// 128 + N for signal N.
     pub status: i32,
-    /// From the execve on, in user mode and in the kernel.
+    /// Counted from the execve on, in user mode and in the kernel.
     pub instructions: u64,
     pub said: Vec<String>,
 }

@@ -12,7 +12,7 @@ pub const BEGINNING: &str = "machine-";
 pub const MEMORY: &str = "memory";
 const MOST_BYTES: u64 = 4 << 30;
 
-/// Those not used for longest, if all together are too large.
+/// Removes those that were not used for longest if all together are too large.
 pub fn forget_oldest(newest: &Path) -> io::Result<()> {
     forget_above(newest, MOST_BYTES)
 }

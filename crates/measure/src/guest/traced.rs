@@ -5,7 +5,7 @@ use crate::runner::failure_in;
 use model::{Failure, Returned, syscall_names};
 use sys::ptrace::Counts;
 
-/// With all that it starts. Dropping it ends them.
+/// It is traced with all that it starts. Dropping it ends them.
 pub struct Traced {
     channel: Channel,
     /// AUDIT_ARCH_* of the program: calls through another gate carry its name.
@@ -23,7 +23,7 @@ impl Traced {
         })
     }
 
-    /// With those that a request makes beside it.
+    /// The entries of one batch of n iterations, with those that a request makes beside it.
     pub fn request(&self, n: u64) -> Result<Counts, Failure> {
         Ok(named(&self.calls(n)?, self.own_architecture))
     }
@@ -33,7 +33,8 @@ impl Traced {
         parse(&self.channel.line()?)
     }
 
-    /// Those of which a batch of two has more than a batch of one; none if a batch has room for one only.
+    /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
+    /// has room for one only.
     pub fn returned(&self, limit: Option<u64>) -> Result<Returned, Failure> {
         let [few, many] = [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n));
         let (few, many) = (named(&few?, self.own_architecture), many?);

@@ -60,7 +60,7 @@ pub(super) fn check_count(counts: impl Iterator<Item = u128>) -> Result<()> {
     bail!("these are {number} cases, more than {MOST_CASES}: give fewer values");
 }
 
-/// In 128 bits, since a few long lists of values multiply beyond what memory could hold.
+/// How many cases a subject makes. In 128 bits, since a few long lists of values multiply beyond what memory could hold.
 pub(super) fn case_count(subject: &Subject, choices: &Choices) -> u128 {
     let language = match subject {
         Subject::Snippet(case) => case.language.as_deref(),
@@ -255,7 +255,8 @@ fn keeps_time(environment: &str) -> bool {
     !Environment::find(environment).is_ok_and(|place| place.unit == Unit::Instructions)
 }
 
-/// In one environment that has a clock: the native one if it is among them.
+/// The panel that shows the machine's speed, in one environment that has a clock: the native one if it is among
+/// them.
 fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: &mut Vec<Planned>) {
     let native = environments
         .get(NATIVE)

@@ -60,7 +60,7 @@ pub struct Surroundings<'a> {
     pub trust_files: bool,
 }
 
-/// In the order of `words`; all operations if there are none.
+/// The subjects in the order of `words`; all operations if there are none.
 ///
 /// # Errors
 /// A pattern that matches no operation, a snippet that cannot be read or must not run, or two rows of one name.
@@ -157,8 +157,8 @@ fn check_names(chosen: &[Subject]) -> Result<()> {
     Ok(())
 }
 
-/// With the reason why it must not run unless the user trusts it. Owner and mode are those of the open file, so renames in between do
-/// not matter.
+/// The text, and why it must not run unless the user trusts it. Owner and mode are those of the
+/// open file, so renames in between do not matter.
 pub(super) fn code_file(path: &str) -> io::Result<(String, Option<String>)> {
     let mut file = File::open(path)?;
     // The open file is asked, before it is read: its path may name another one by now.

@@ -57,7 +57,7 @@ pub fn per_iteration(
         .collect())
 }
 
-/// Of a smaller request and of one with `more` iterations more.
+/// The results of a smaller request and of one with `more` iterations more.
 ///
 /// # Errors
 /// Those of `request`.
@@ -173,7 +173,7 @@ fn base(more: u64) -> u64 {
     10u64.pow(more.ilog10())
 }
 
-/// In so few every declared fraction occurs at least once: 4096 for x1/4096.
+/// The fewest iterations in which every declared fraction occurs at least once: 4096 for x1/4096.
 fn finest(planned: &Planned) -> u64 {
     planned
         .enters
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use model::{Case, Role};
 
-    /// Of a process that reads a request, calls getppid so often, and writes a reply.
+    /// The counts of a process that reads a request, calls getppid so often, and writes a reply.
     fn counts(getppid: u64) -> Counts {
         let counts = [("read", 1), ("getppid", getppid), ("write", 1)];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);

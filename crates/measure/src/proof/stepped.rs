@@ -22,7 +22,7 @@ pub fn can_be_stepped(case: &Case) -> bool {
     case.language.is_some() && !has_runtime(case)
 }
 
-/// Each process is stepped to its end.
+/// The difference of two requests, each to processes of their own, which are stepped to their end.
 ///
 /// # Errors
 /// The environment starts another program, ptrace is refused, or no try came to its end.

@@ -52,7 +52,7 @@ impl Built {
         }))
     }
 
-    /// In nanoseconds, as the snippet's language declares them. Empty for a probe, which measures its own.
+    /// The cost and step of a clock reading in nanoseconds, as the snippet's language declares them. Empty for a probe, which measures its own.
     pub fn clock(&self) -> Vec<(&'static str, f64)> {
         let Built::Snippet(snippet) = self else {
             return Vec::new();
@@ -103,7 +103,7 @@ impl Builds {
         }
     }
 
-    /// Each build is tried once per run.
+    /// The built program of a case.
     ///
     /// # Errors
     /// The compiler's message, or the advice to install one.
@@ -243,7 +243,7 @@ fn build(
     Ok(())
 }
 
-/// With the user's line numbers; or what to install if nothing can be built for the environment.
+/// With the user's line numbers; or what to install if it cannot build for the environment at all.
 fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> Failure {
     let printed = [output.stderr.as_slice(), output.stdout.as_slice()].concat();
     let explained = snippet

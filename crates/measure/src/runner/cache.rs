@@ -22,7 +22,7 @@ pub fn state_directory() -> Option<PathBuf> {
     place::find(place::STATE)
 }
 
-/// Files that can be made again; `None` if no place for it is safe.
+/// The directory for files that can be made again; `None` if no place for it is safe.
 pub fn cache_directory() -> Option<PathBuf> {
     place::find(place::CACHE)
 }
@@ -52,14 +52,15 @@ impl Cache {
         }
     }
 
-    /// Its temporary files lie in the run's directory, and go with the run if it is killed.
+    /// A command for a compiler in `directory`, with the run's directory for its temporary files: these go with the run if it is killed.
     pub fn compiler(&self, program: impl AsRef<OsStr>, directory: &Path) -> Command {
         let mut command = private::helper(program, &self.run);
         command.current_dir(directory);
         command
     }
 
-    /// Made by `build` if it is missing or damaged. Of two runs that make it at once, the first to finish wins.
+    /// The build of this `key`, made by `build` if it is missing or damaged. Two runs may
+    /// make the same at once: the first to finish wins.
     ///
     /// # Errors
     /// Those of `build`, or the cache cannot be written.
@@ -81,12 +82,12 @@ impl Cache {
         Ok(target)
     }
 
-    /// Its digests are not checked.
+    /// Whether there is a build of this key; its digests are not checked.
     pub fn holds(&self, key: &str) -> bool {
         self.root.join(key).exists()
     }
 
-    /// With a directory for each build.
+    /// The directory that has a directory for each build.
     pub fn directory(&self) -> &Path {
         &self.root
     }
@@ -122,7 +123,7 @@ impl Cache {
     }
 }
 
-/// In hexadecimal, the first half of the SHA-256 of `parts` and their lengths: `a` and `bc` have another key than `ab` and `c`.
+/// The first half of the SHA-256 of `parts` and their lengths, in hexadecimal: `a` and `bc` have another key than `ab` and `c`.
 pub fn key(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

@@ -38,7 +38,7 @@ pub struct Child {
     hello: Option<Facts>,
 }
 
-/// And more batches than any request asks for (probe.c, MOST_BATCHES).
+/// Longer than any line, and more batches than any request asks for (probe.c, MOST_BATCHES).
 const MOST_OF_LINE: usize = 64 << 10;
 const MOST_BATCHES: usize = 4096;
 const MOST_OF_ANSWER: usize = 4 << 20;
@@ -46,7 +46,7 @@ const ECHO: &str =
     "the command echoes its input: it uses a terminal (leave out -t), or does not start a probe";
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
-/// If only a part of the wait counts, as a multiple of its timeout.
+/// A wait of which only a part counts may take so many times as long as its timeout.
 const BUSY: u32 = 20;
 const LOOK: Duration = Duration::from_millis(100);
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -178,7 +178,7 @@ impl Child {
             .map(Duration::from_nanos)
     }
 
-    /// Also that of its group.
+    /// The process ID, which is also that of its group.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
@@ -187,7 +187,7 @@ impl Child {
         &self.directory
     }
 
-    /// If the worker has ended, the failure says how.
+    /// Writes a line to the worker's standard input. If it has ended, the failure says how.
     pub fn send(&mut self, line: &str) -> Result<(), Failure> {
         let input = self.process.stdin.as_mut();
         let written = input.map(|input| input.write_all(format!("{line}\n").as_bytes()));
@@ -245,7 +245,7 @@ impl Child {
         read_errors(&self.directory.join(STDERR)).unwrap_or_default()
     }
 
-    /// If the worker was started by a user's command.
+    /// The answer to the greeting, if the worker was started by a user's command.
     pub fn hello(&self) -> Option<&Facts> {
         self.hello.as_ref()
     }
@@ -322,7 +322,7 @@ impl Child {
         self.line(self.deadline(self.timeout))
     }
 
-    /// At most for `time`, which is sent in whole milliseconds and does not count towards the timeout.
+    /// Times `calls` single calls, for at most `time`, which is sent in whole milliseconds and does not count towards the timeout.
     pub fn singles(&mut self, calls: u64, time: Duration) -> Result<SingleCalls, Failure> {
         self.send(&format!("single {calls} {}", time.as_millis()))?;
         let deadline = self.deadline(time + self.timeout);
@@ -331,7 +331,7 @@ impl Child {
         Ok(singles.calls())
     }
 
-    /// Without its end.
+    /// The next line of standard output, without its end.
     pub fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {

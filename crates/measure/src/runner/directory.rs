@@ -35,7 +35,7 @@ impl RunDirectory {
         Self::create_somewhere(true)
     }
 
-    /// For commands that start no probe.
+    /// As `create`, without programs: for commands that start no probe.
     pub fn create_empty() -> Result<RunDirectory> {
         Self::create_somewhere(false)
     }
@@ -109,7 +109,7 @@ impl RunDirectory {
         &self.path
     }
 
-    /// Also marks the run's processes.
+    /// The last part of the directory's name, which also marks the run's processes.
     pub fn number(&self) -> &str {
         &self.number
     }
@@ -137,7 +137,7 @@ impl RunDirectory {
         Ok(copy)
     }
 
-    /// For the janitor: podman may keep containers of this run.
+    /// Tells the janitor that podman may keep containers of this run.
     pub fn note_containers(&self) -> Result<()> {
         let note = self.path.join("containers");
         if !note.exists() {
@@ -173,7 +173,7 @@ impl RunDirectory {
         self.janitor.send(&format!("-{group}\n"));
     }
 
-    /// If this process is killed, the janitor restores its modes.
+    /// Has the janitor give the terminal its present modes again if this process is killed.
     pub fn take_terminal(&mut self) {
         self.janitor.ask("@\n");
     }
@@ -195,7 +195,7 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Each with its origin. TMPDIR has no alternative: the user chose the file system.
+/// Parents for the directory, each with its origin. TMPDIR has no alternative: the user chose the file system.
 fn candidates() -> Vec<(&'static str, PathBuf)> {
     fn variable(name: &str) -> Option<(&str, PathBuf)> {
         env::var_os(name)
@@ -234,7 +234,7 @@ pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
     Ok(file)
 }
 
-/// Only this user can read and execute it.
+/// Writes a file that only this user can read and execute.
 ///
 /// # Errors
 /// The file exists, or cannot be written.

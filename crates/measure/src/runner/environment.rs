@@ -27,7 +27,7 @@ use sys::private;
 use sys::process::is_executable;
 
 pub use header::image_architecture;
-/// In MiB.
+/// In MiB; any kernel needs more.
 const LEAST_MEMORY: u32 = 16;
 
 fn memory(mib: &str) -> Result<u32> {
@@ -222,7 +222,8 @@ impl Environment {
         }
     }
 
-    /// For the processor of the kernel image; this one if there is none, or no image: the boot then fails with a message of its own.
+    /// The environment for the processor of the kernel image at `path`. This one if there is
+    /// none, or no image: the boot then fails with a message of its own.
     fn for_image(self, path: &Path) -> Result<Environment> {
         let Ok(architecture) = image_architecture(path) else {
             return Ok(self);
@@ -258,12 +259,12 @@ impl Environment {
             .collect()
     }
 
-    /// By the host's own compiler and flags.
+    /// Whether programs for it are those of the host's own compiler and flags.
     pub fn is_built_natively(&self) -> bool {
         self.compilers.is_empty() && self.flags.is_empty() && !self.is_static
     }
 
-    /// Another program starts the worker's.
+    /// Whether another program starts the worker's program.
     pub fn has_starter(&self) -> bool {
         self.run != unchanged()
     }
@@ -273,7 +274,7 @@ impl Environment {
         self.run.first().is_some_and(|word| word == "{confine}")
     }
 
-    /// On PATH; the error names the package to install.
+    /// Refuses an environment whose programs are not on PATH, with the package to install.
     pub fn check_needs(&self) -> Result<()> {
         // A kernel that the user names replaces the one that the environment needs.
         let of_all = self.needs.iter().filter(|(program, _)| {
@@ -429,7 +430,7 @@ impl Environment {
         Ok(())
     }
 
-    /// For a compiler that is there and fails, usually because a library for the target is missing.
+    /// The message for a compiler that is there and fails, usually because a library for the target is missing.
     pub fn cannot_build(&self, message: &str) -> String {
         format!(
             "environment {}: the C compiler cannot build for it ({}){}",
@@ -451,7 +452,7 @@ fn file(stem: &str) -> Option<&'static include_dir::File<'static>> {
     ENVIRONMENTS.get_file(format!("{stem}.toml"))
 }
 
-/// Sorted by path.
+/// The paths and texts of the probe's sources, sorted by path.
 pub fn probe_sources() -> Vec<(String, &'static str)> {
     sources(&PROBE)
 }

@@ -17,7 +17,7 @@ pub enum Fixture {
     File {
         name: String,
         size: u64,
-        /// Including the newline. The last line may be shorter.
+        /// Bytes per line, including the newline. The last line may be shorter.
         line_length: u64,
     },
     Directory {

@@ -36,7 +36,7 @@ impl Interrupt {
         Ok(ONLY.get_or_init(|| interrupt).clone())
     }
 
-    /// To leave a loop with `?`.
+    /// An interrupted failure if it is set, to leave a loop with `?`.
     pub fn check(&self) -> Result<(), Failure> {
         match self.is_set() {
             true => Err(Failure::interrupted()),
@@ -48,7 +48,7 @@ impl Interrupt {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Also set at `end` by itself.
+    /// An interrupt that is set with this one, and at `end` by itself.
     ///
     /// # Errors
     /// If no thread can be started.

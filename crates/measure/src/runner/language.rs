@@ -50,7 +50,7 @@ pub struct Language {
 }
 
 impl Language {
-    /// By name.
+    /// All languages, by name.
     ///
     /// # Errors
     /// One of the embedded definitions is malformed.
@@ -63,7 +63,7 @@ impl Language {
         Ok(all)
     }
 
-    /// Also by alias.
+    /// The language of this name or alias.
     ///
     /// # Errors
     /// There is none, with the names that there are.
@@ -88,7 +88,7 @@ impl Language {
         Ok(language)
     }
 
-    /// Of its interpreter or compiler.
+    /// The path of its interpreter or compiler.
     ///
     /// # Errors
     /// None is on PATH, with the package to install.

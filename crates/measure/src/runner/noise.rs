@@ -25,7 +25,7 @@ impl Noise {
         self.bytes
     }
 
-    /// With the last line that was printed, the last error, and advice for commands that work only once.
+    /// The failure with the last line that was printed, the last error, and advice for commands that work only once.
     pub fn added_to(&self, failure: Failure, last_error: &str) -> Failure {
         let mut message = failure.message;
         if !self.last.is_empty() {

@@ -21,7 +21,7 @@ pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     forms
 }
 
-/// With the case's code and parameters in it.
+/// The language's loop with the case's code and parameters in it.
 pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
     let body = parameters(case, &case.operation);
     let wrapped = if body.trim().is_empty() {

@@ -18,7 +18,7 @@ const CROSS_COMPILERS: [(&str, &str); 4] = [
 
 const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 
-/// For this machine without `target`. Returns the compiler's command.
+/// Builds a probe for `target`, or for this machine, into `file`. Returns the compiler's command.
 ///
 /// # Errors
 /// No compiler for the target, its message, or `file` cannot be written.

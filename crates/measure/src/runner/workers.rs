@@ -22,7 +22,8 @@ pub struct Workers {
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
     added_environments: BTreeMap<String, Environment>,
-    /// On other machines: a number, `last` for the last allowed one, or `none`.
+    /// The CPU asked of probes on other machines: a number, `last` for the last allowed one, or
+    /// `none`.
     pub cpu_elsewhere: String,
     variants: BTreeMap<String, Variant>,
     /// Raised; workers do not inherit it.
@@ -61,7 +62,7 @@ impl Workers {
         }
     }
 
-    /// Its cases are native ones run in `directory`, if not in the run's own.
+    /// Cases in the environment `name` are native ones run in `directory`, if not in the run's own.
     pub fn add_directory(&mut self, name: &str, directory: Option<RunDirectory>) {
         self.variants.insert(
             name.to_string(),
@@ -78,7 +79,7 @@ impl Workers {
             .insert(environment.name.clone(), environment);
     }
 
-    /// Its cases are native ones run by another probe, which is copied.
+    /// Cases in the environment `name` are native ones run by another probe, which is copied.
     ///
     /// # Errors
     /// The file is missing, not executable, or needs a loader that this machine lacks.
@@ -95,7 +96,7 @@ impl Workers {
         Ok(())
     }
 
-    /// For so many workers at once.
+    /// How many open files this process needs for so many workers at once.
     pub fn descriptors(workers: u64) -> u64 {
         workers.saturating_mul(DESCRIPTORS_PER_WORKER)
             + limits::open_descriptors()
@@ -123,7 +124,7 @@ impl Workers {
         self.directory.borrow().path().to_path_buf()
     }
 
-    /// Not a worker itself but, say, the machine of some.
+    /// Starts a program that is not a worker itself but, say, the machine of some.
     pub fn start_program(&self, command: impl FnOnce(&Path) -> Command) -> Result<Child, Failure> {
         let (run, interrupt) = (&self.directory, &self.interrupt);
         self.placement
@@ -179,7 +180,7 @@ impl Workers {
             .collect()
     }
 
-    /// Its first start then takes no longer than others.
+    /// Builds the case's program, so that its first start takes no longer than others.
     ///
     /// # Errors
     /// The build fails.
@@ -187,7 +188,7 @@ impl Workers {
         self.built(case).map(drop)
     }
 
-    /// About the cache of builds.
+    /// Warnings about the cache of builds.
     pub fn warnings(&self) -> Vec<String> {
         self.builds.borrow().cache.warnings()
     }
@@ -286,7 +287,7 @@ impl Workers {
         Ok(())
     }
 
-    /// It must run where the program is to run.
+    /// The probe that starts a snippet's program: it must run where the program is to run.
     fn launcher(
         &self,
         built: Option<&Built>,
@@ -341,7 +342,7 @@ impl Workers {
         Ok((child, facts))
     }
 
-    /// As long as the environment asks for: a process that has just been started is not as fast as it will be.
+    /// Waits as long as the environment asks for: a process that has just been started is not as fast as it will be.
     fn settle(&self, case: &Case) -> Result<(), Failure> {
         let until =
             Instant::now() + Duration::from_secs_f64(self.environment(&case.environment)?.settle_s);
@@ -364,7 +365,7 @@ impl Workers {
         format!("op {}{}", case.operation, params.collect::<String>())
     }
 
-    /// With those of the run's own commands.
+    /// The environment of this name, with those of the run's own commands.
     ///
     /// # Errors
     /// There is none, or this machine lacks a program that it needs.

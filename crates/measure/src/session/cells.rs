@@ -15,7 +15,7 @@ pub struct CountedBoot {
 }
 
 impl CountedBoot {
-    /// Another count, or a failure in one of the kernels.
+    /// Whether the operation at this place has another count in another kernel, or fails in one of them.
     pub fn differs(&self, other: &CountedBoot, place: usize) -> bool {
         let [Ok(count), Ok(elsewhere)] = [&self.counts[place], &other.counts[place]] else {
             return true;
@@ -141,14 +141,14 @@ pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
         .collect()
 }
 
-/// Each boot has less than the one before, so that the kernel's objects lie elsewhere.
+/// In MiB: each boot has less than the one before, so that the kernel's objects lie elsewhere.
 const SHIFT_MIB: u32 = 3;
 
 const RETRIES: u32 = 3;
-/// No other boot has that number.
+/// The distance between the numbers of a boot and its repeat: no other boot has that number.
 const RETRY: u32 = 1003;
 
-/// They differ from boot to boot, so that a count that depends on the addresses of objects shows as a range.
+/// Options that differ from boot to boot, so that a count that depends on the addresses of objects shows as a range.
 fn of_boot(number: u32) -> Options {
     let usual = Options::default();
     Options {

@@ -16,7 +16,7 @@ pub struct CpuMonitor {
 }
 
 impl CpuMonitor {
-    /// Another run on the CPU can then be seen. Notes how long the quota has stopped us so far.
+    /// Claims the measuring CPU, so that another run on it can be seen, and notes how long the quota has stopped us so far.
     pub fn begin(workers: &Workers) -> CpuMonitor {
         let cpu = workers.placement.measuring;
         CpuMonitor {

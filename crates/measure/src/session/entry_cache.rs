@@ -143,7 +143,7 @@ impl EntryCache {
         ]))
     }
 
-    /// If its entries are as declared.
+    /// The proof of an earlier run, if its entries are as declared.
     pub(super) fn find(&mut self, session: &Session, planned: &Planned) -> Option<Proof> {
         let key = self.key(session, planned)?;
         let counted = self.earlier.get(&key)?;

@@ -14,7 +14,7 @@ const STARTS: u32 = 3;
 pub(super) struct LazyGuest {
     name: String,
     snippets: Vec<Case>,
-    /// Counted first by its guests, and the range that the present guest was asked for.
+    /// The cases that its guests count first, and the range of them that the present guest was asked for.
     plan: Vec<Planned>,
     asked: Range<usize>,
     options: Options,
@@ -24,7 +24,7 @@ pub(super) struct LazyGuest {
 }
 
 impl LazyGuest {
-    /// Not booted yet.
+    /// A guest for all cases of the environment `name` that are timed; it is not booted yet.
     pub fn new(name: &str, planned: &[Planned]) -> LazyGuest {
         let mut snippets: Vec<Case> = planned
             .iter()
@@ -94,7 +94,7 @@ impl LazyGuest {
             .collect()
     }
 
-    /// If it is running.
+    /// The guest, if it is running.
     pub fn booted(&self) -> Option<&Guest> {
         self.guest.as_ref()?.as_ref().ok()
     }
@@ -194,7 +194,7 @@ impl<'a> GuestLauncher<'a> {
         }
     }
 
-    /// Of all guests that were booted.
+    /// The facts of all guests that were booted.
     pub fn facts(&self) -> Vec<(String, EnvironmentFacts)> {
         self.guests
             .values()

@@ -13,7 +13,7 @@ pub struct Job {
     pub fixtures: Vec<Fixture>,
     pub study: Option<StudyView>,
     pub labels: BTreeMap<String, String>,
-    /// By the user: without one of them, nothing is measured.
+    /// Named by the user: without one of them, nothing is measured.
     pub named_environments: Vec<String>,
     pub names_snippets: bool,
     pub start_ups: BTreeMap<String, StartUp>,
@@ -28,11 +28,11 @@ pub fn only_for_speed(planned: &Planned) -> bool {
 #[derive(Clone, Copy)]
 pub struct RunOptions {
     pub cpu: Wanted,
-    /// For the rounds; else by the number of cases.
+    /// Wall time for the rounds; else by the number of cases.
     pub budget: Option<Duration>,
-    /// For all of a run; replaces `budget`.
+    /// Wall time for all of a run; replaces `budget`.
     pub whole: Option<Duration>,
-    /// For each case in the rounds, all of which is spent; replaces `budget`.
+    /// Wall time for each case in the rounds, all of which is spent; replaces `budget`.
     pub per_case: Option<Duration>,
     /// Half-width of an interval in percent of its median; as narrow ones end the run early.
     pub precision_percent: f64,
@@ -64,7 +64,7 @@ impl Default for RunOptions {
 }
 
 pub trait Watch {
-    /// Its share starts at 0.
+    /// A new part of the run begins, whose share starts at 0.
     fn stage(&self, stage: Stage);
 
     /// `share` is 0 to 1 of the stage; `doing` is next.

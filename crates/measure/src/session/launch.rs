@@ -86,10 +86,10 @@ struct Waits {
 /// of the last tick.
 const SETTLE: Duration = Duration::from_micros(500);
 
-/// It may wait so much without being disturbed.
+/// The share of its time that a worker may wait without being disturbed.
 const LEAST_WAIT: f64 = 0.01;
 
-/// Beyond it, a sleeping worker waits for a process that it has started.
+/// The share of its time beyond which a sleeping worker waits for a process that it has started.
 const LEAST_SLEEP: f64 = 0.1;
 
 impl Waits {
@@ -104,8 +104,8 @@ impl Waits {
         Some(Waits { pid, thread })
     }
 
-    /// Of all threads, because compilers and collectors of a runtime take turns with the one that runs the batches; the waits are of
-    /// this one.
+    /// The CPU time of all threads, because compilers and collectors of a runtime take turns with the one that
+    /// runs the batches; and the waits of this one.
     pub fn read(&self) -> Option<ThreadTime> {
         Some(ThreadTime {
             cpu_ns: process_cpu_ns(self.pid).ok()?,
@@ -113,7 +113,7 @@ impl Waits {
         })
     }
 
-    /// For a CPU. The worker is asked twice, because the first answer may be old.
+    /// Whether the worker waited for a CPU during a reply. It is asked twice, because the first answer may be old.
     pub fn were_in(&self, reply: &Reply, before: ThreadTime) -> bool {
         let ns = reply.batches.iter().map(|batch| batch.ns).sum();
         self.waited_since(before, ns) && {

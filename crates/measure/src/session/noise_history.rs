@@ -41,7 +41,7 @@ pub fn learn(run: &mut Run, teaches: bool) {
     }
 }
 
-/// They may come from other earlier runs.
+/// Removes the facts that the same samples may have learned from other earlier runs.
 fn forget(run: &mut Run) {
     let host = &mut run.host;
     (
@@ -104,7 +104,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// In units of the panel, the latest first.
+    /// A case's costs in the earlier runs, in units of the panel, the latest first.
     fn costs(&self, key: &str, in_user_mode: bool) -> Vec<f64> {
         self.runs
             .iter()
@@ -118,7 +118,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// On average, in ln units, after each run's shift.
+/// How far the members of two runs are apart on average, in ln units, after each run's shift.
 fn distance(members: &[Vec<f64>], shifts: &[f64], run: usize, other: usize) -> f64 {
     members
         .iter()
@@ -182,7 +182,7 @@ fn level(run: &Run) -> Option<Level> {
     })
 }
 
-/// Its name, or in a container, which may have a new one each time, the boot of its kernel.
+/// The machine's identity: its name, or in a container, which may have a new one each time, the boot of its kernel.
 fn machine(host: &Host) -> Option<String> {
     match host.container {
         Some(_) => Sources::default().text("proc/sys/kernel/random/boot_id"),

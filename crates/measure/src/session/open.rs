@@ -20,7 +20,7 @@ use sys::taxes::taxes;
 pub struct Session {
     pub catalogue: Vec<Operation>,
     pub(super) options: RunOptions,
-    /// Also of its renewal for a further run.
+    /// The time of its opening, or of its renewal for a further run.
     pub(super) opened: Instant,
     pub(super) workers: Workers,
     pub(super) interrupt: Interrupt,
@@ -77,7 +77,7 @@ impl Session {
         })
     }
 
-    /// Of the machine that is measured, before the run.
+    /// The facts of the machine that is measured, before the run.
     pub fn host(&self) -> &Host {
         &self.host
     }
@@ -86,7 +86,7 @@ impl Session {
         &self.workers
     }
 
-    /// Of a native probe.
+    /// The facts that a native probe reports about its machine.
     ///
     /// # Errors
     /// It does not start.
@@ -200,7 +200,8 @@ impl Session {
         each.try_for_each(|(directory, fixture)| fixture.make(directory, &self.interrupt))
     }
 
-    /// Its environment adds processes. In one that does not exist, the case fails when it is started.
+    /// Notes for each case whether its environment adds processes. In one that does not exist, the case fails
+    /// when it is started.
     fn with_switches(&self, planned: Vec<Planned>) -> Vec<Planned> {
         planned
             .into_iter()

@@ -166,9 +166,9 @@ impl Session {
     }
 }
 
-/// Of the remaining time, to know the 99th percentile of one case.
+/// Single calls of one case take at most the remaining time divided by this to know their 99th percentile.
 const MOST_OF_LEFT: u32 = 4;
-/// If no time was promised.
+/// The most that they take if no time was promised.
 const UNPROMISED: Duration = Duration::from_secs(5);
 
 struct Means {
@@ -281,7 +281,7 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// Not failed, and its instructions were not counted instead.
+    /// Whether the rounds time the case: it has not failed, and its instructions were not counted instead.
     pub fn is_timed(&self) -> bool {
         self.passes
             .as_ref()

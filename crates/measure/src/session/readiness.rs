@@ -27,7 +27,7 @@ pub enum Readiness {
     NotPermitted,
 }
 
-/// Without building a probe, which takes seconds.
+/// As [`readiness`], without building a probe, which takes seconds.
 pub fn readiness_as_built(
     workers: &Workers,
     environment: &Environment,
@@ -39,7 +39,8 @@ pub fn readiness_as_built(
     readiness(workers, environment)
 }
 
-/// With a text: what to install, why it was refused, or the images for a machine that boots any kernel. Such a machine is not booted.
+/// Whether the environment can be used, and a text: what to install, why it was refused, or the images for a machine that
+/// boots any kernel. Such a machine is not booted.
 pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
     let case = Case::native(EMPTY_LOOP).in_environment(&environment.name);
     let built = if environment.is_guest {

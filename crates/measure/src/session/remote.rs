@@ -251,7 +251,7 @@ fn write_below(tree: &Path, path: &str, text: &str) -> Result<()> {
     Ok(fs::write(file, text)?)
 }
 
-/// From the other machine's files, completed by what its system calls returned; nothing is this machine's.
+/// Facts in the other machine's files, completed by those that its system calls returned; none are this machine's.
 fn host_of(answered: &Facts, hello: &Facts, files: Host) -> Host {
     fn text(facts: &Facts, name: &str) -> Option<String> {
         facts.get(name).map(str::to_string)

@@ -17,7 +17,7 @@ pub enum Sides {
 }
 
 impl Sides {
-    /// All different; empty for one side.
+    /// The names of the sides, all different; empty for one side.
     pub fn names(&self) -> Vec<String> {
         match self {
             Sides::One => Vec::new(),
@@ -60,12 +60,12 @@ impl Sides {
         }
     }
 
-    /// Another probe or other directories.
+    /// Whether the sides are variants of the native environment: another probe or other directories.
     pub fn are_variants(&self) -> bool {
         !matches!(self, Sides::Commands(..)) && !self.names().is_empty()
     }
 
-    /// On one other machine, or several.
+    /// Whether all cases run on one other machine, or several, and none on this one.
     pub fn is_all_elsewhere(&self) -> bool {
         let environments = self.environments();
         !environments.is_empty()

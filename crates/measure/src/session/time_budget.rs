@@ -31,13 +31,13 @@ const LEAST: Effort = Effort {
     counting: Duration::from_millis(30),
     singles: Duration::from_millis(5),
 };
-/// Of the time that is left when passes begin.
+/// Passes take the time that is left when they begin, divided by this.
 const PASSES: u32 = 2;
-/// Of its longest request.
+/// A pass takes this many times its longest request.
 const REQUESTS: u32 = 8;
-/// Of one round each.
+/// The least number of time blocks, of one round each.
 const BLOCKS: u32 = 48;
-/// Without a word.
+/// A promise may be exceeded by so much without a word.
 const LATE: f64 = 1.15;
 /// An operation of the probe, in all passes and rounds.
 const CASE: Duration = Duration::from_millis(45);
@@ -69,7 +69,7 @@ impl Session {
             .map_or(FULL, |left| Effort::within(left / PASSES / passes / cases))
     }
 
-    /// Each case has one slot in every time block.
+    /// The slots for so many cases, of which each has one slot in every time block.
     pub(super) fn slots(&self, cases: u32) -> Slots {
         let Some(left) = self.left() else {
             return Slots::SHORT;
@@ -122,7 +122,7 @@ impl Session {
         }
     }
 
-    /// Its starts, its passes, and a slot in each block of the first look.
+    /// The least time for a case: its starts, its passes, and a slot in each block of the first look.
     fn least(&self, planned: &Planned, cache: &mut EntryCache) -> Duration {
         let counted =
             !self.options.verify || only_for_speed(planned) || cache.find(self, planned).is_some();

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use store::StoreError;
 use sys::clock::since_1970;
 
-/// For each case, with bounds of the sum over all cases.
+/// The time for each case, and bounds of the sum over all cases.
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
 const MOST_BUDGET: Duration = Duration::from_secs(100);
 /// Added for cold cases: displacing takes nearly all of the time.
 const MORE_IF_COLD: Duration = Duration::from_millis(650);
-/// For a case whose entries are rare, as a share of its time in the rounds.
+/// The time to prove a case whose entries are rare, as a share of its time in the rounds.
 const PROOF_OF_TIMED: f64 = 0.6;
 /// Seconds of a run for each second of samples in long slots: the rest goes to launches, cold batches and requests.
 const BESIDE_SAMPLES: f64 = 1.25;

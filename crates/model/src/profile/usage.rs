@@ -103,7 +103,7 @@ impl Usage {
         (self.processes, self.threads) == (Some(1), Some(0))
     }
 
-    /// What is not known of this one is taken from `other`.
+    /// This accounting; what is not known of it and the kernel accounts too is taken from `other`.
     pub fn or(self, other: Usage) -> Usage {
         Usage {
             wall_ns: self.wall_ns.or(other.wall_ns),
@@ -119,7 +119,7 @@ impl Usage {
         }
     }
 
-    /// In CPU time, faults and switches; other fields are kept.
+    /// The change since `before` in CPU time, faults and switches; other fields are kept.
     pub fn since(self, before: &Usage) -> Usage {
         fn less(now: Option<u64>, then: Option<u64>) -> Option<u64> {
             Some(now?.saturating_sub(then?))

@@ -4,7 +4,7 @@ use crate::rules::{Checked, MAX_NAME, all_positive, counts, fits, histogram, nam
 use model::{CallCount, Outside, ProcessGroup, Profile, Section};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Only files can violate the uniqueness of its processes and calls, which is not checked here.
+/// Checks all of a profile but the uniqueness of its processes and calls, which only files can violate.
 pub fn profile(file: &Profile) -> Checked {
     names("tool.name", file.tool.iter().map(|tool| &tool.name))?;
     names(
@@ -123,7 +123,7 @@ fn wall(file: &Profile) -> Checked {
     Ok(())
 }
 
-/// And that their sums fit into 64 bits.
+/// Checks each call, named by its place in the file, and that their sums fit into 64 bits.
 pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
     for (i, count) in calls.clone().enumerate() {
         call(count).map_err(|error| error.within(&format!("calls[{i}] ({}): ", count.call)))?;
@@ -211,7 +211,7 @@ fn outside(outside: &Outside) -> Checked {
     )
 }
 
-/// Also names that are too long.
+/// Refuses processes that appear twice, and names that are too long.
 pub fn processes(groups: &[ProcessGroup]) -> Checked {
     let mut seen = BTreeSet::new();
     groups.iter().try_for_each(|process| {

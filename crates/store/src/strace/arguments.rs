@@ -121,7 +121,7 @@ pub fn makes_thread(arguments: &str) -> Option<bool> {
     Some(number(flags).map_or(flags.contains("CLONE_THREAD"), |bits| bits & 0x1_0000 != 0))
 }
 
-/// By -e raw or because it cannot be read.
+/// Whether the path is hidden, by -e raw or because it cannot be read.
 pub fn is_hidden_path(name: &str, arguments: &[&str]) -> bool {
     let Some(Drives::Path { argument }) = drives(name) else {
         return false;

@@ -6,7 +6,7 @@ const MOST_TEXT: usize = 1 << 16;
 #[derive(Default)]
 pub struct Pending {
     texts: BTreeMap<u64, String>,
-    /// By the name of their call.
+    /// The threads by the name of their call.
     named: BTreeMap<String, BTreeSet<u64>>,
 }
 
@@ -61,7 +61,7 @@ impl Pending {
             .unwrap_or_else(|| format!("{call}("))
     }
 
-    /// At the end of the log.
+    /// Removes all unfinished calls, at the end of the log.
     pub fn take(&mut self) -> BTreeMap<u64, String> {
         std::mem::take(self).texts
     }

@@ -18,7 +18,7 @@ struct Kind {
     titles: &'static [&'static str],
     /// Names, calls and times.
     named: [&'static str; 3],
-    /// With what one is in seconds; without one, the last.
+    /// Units in titles, and what one is in seconds; without one, the last.
     units: &'static [(&'static str, f64)],
     /// Calls, times.
     lacks: [&'static str; 2],
@@ -197,7 +197,7 @@ impl Tables {
             || log.tally.calls() == 0 && self.kind.is_some()
     }
 
-    /// Which program printed it, and what to know of it.
+    /// The profile, which program printed it, and what to know of it.
     pub fn finish(self, log: &Log) -> Result<(Profile, &'static str, &'static str), &'static str> {
         let kind = self.kind.unwrap_or(&KINDS[0]);
         let lacks = |which: usize| self.lacking == Some(kind.lacks[which]);

@@ -20,13 +20,13 @@ impl Tally {
         );
     }
 
-    /// For the percentiles.
+    /// Records the duration of one call for the percentiles.
     pub fn took(&mut self, call: &str, elapsed_ns: u64) {
         let histogram = self.latencies.entry(call.to_string()).or_default();
         histogram.record(elapsed_ns);
     }
 
-    /// Its real number becomes known.
+    /// Moves the counts of a thread to another number, when its real number becomes known.
     pub fn rename(&mut self, from: u64, to: u64) {
         for (((thread, index), call, class), count) in std::mem::take(&mut self.counts) {
             let thread = if thread == from { to } else { thread };
@@ -34,7 +34,7 @@ impl Tally {
         }
     }
 
-    /// Including those that did not return.
+    /// All calls, including those that did not return.
     pub fn calls(&self) -> u64 {
         self.counts.values().map(|count| count.calls).sum()
     }

@@ -8,7 +8,7 @@ pub const FIRST: u64 = 0;
 #[derive(Default)]
 pub struct Threads {
     live: BTreeSet<u64>,
-    /// Once known.
+    /// The real number of the thread called FIRST, once known.
     first: Option<u64>,
     programs: BTreeMap<u64, Vec<String>>,
     parents: BTreeMap<u64, Caller>,
@@ -34,7 +34,7 @@ impl Threads {
         self.first.is_none() && self.programs.contains_key(&FIRST) && !self.live.contains(&thread)
     }
 
-    /// Also in the records of its programs and children.
+    /// Gives the first thread its real number, also in the records of its programs and children.
     pub fn name_first(&mut self, thread: u64) {
         self.first = Some(thread);
         let programs = self.programs.remove(&FIRST);
@@ -60,7 +60,7 @@ impl Threads {
         self.ends(thread);
     }
 
-    /// With the number of programs that it has executed: this identifies a program over time.
+    /// The thread and the number of programs that it has executed, which identify a program over time.
     pub fn caller(&mut self, thread: u64) -> Caller {
         (thread, self.programs.entry(thread).or_default().len())
     }
@@ -81,7 +81,7 @@ impl Threads {
         self.programs.entry(thread).or_default().extend(program);
     }
 
-    /// Those that made calls; `None` if the log does not show them.
+    /// The numbers of processes and threads that made calls; `None` if the log does not show them.
     pub fn counts(&self) -> Option<(u64, u64)> {
         let all = self.programs.len() as u64;
         let threads = self
@@ -109,7 +109,7 @@ impl Threads {
         }
     }
 
-    /// That the caller's thread ran at that time; before its first execve, that of its parent.
+    /// The name of the program that the caller's thread ran at that time; before its first execve, that of its parent.
     pub fn name(&self, caller: Caller) -> String {
         let (mut thread, mut program) = caller;
 

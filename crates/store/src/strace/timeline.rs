@@ -72,7 +72,7 @@ impl Timeline {
         self.clock.wall_ns()
     }
 
-    /// In which a thread made no call; `None` without times.
+    /// The longest time in which a thread made no call; `None` without times.
     pub fn longest_gap(&self) -> Option<Gap> {
         self.longest_gap.clone()
     }

@@ -26,7 +26,7 @@ const MOST_WITHIN: usize = 256;
 pub struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
-    /// By type ID; type 0 is void and has none.
+    /// The offset of each type in `types`, by type ID; type 0 is void and has none.
     offsets: Vec<u32>,
     named: HashMap<(TypeKind, &'a str), u32>,
 }
@@ -98,7 +98,7 @@ impl<'a> Btf<'a> {
         Some((bits / 8, id))
     }
 
-    /// In bytes, of a number, a pointer or an enumerator; `None` for other types.
+    /// The size in bytes of a number, a pointer or an enumerator; `None` for other types.
     pub fn scalar_size(&self, id: u32) -> Option<u32> {
         let head = self.type_of(self.resolved(id)?)?;
         if !matches!(head.kind, INT | POINTER | ENUM) {
@@ -107,7 +107,7 @@ impl<'a> Btf<'a> {
         self.size(id)
     }
 
-    /// In bytes; `path` is `a.b` for a field of a nested struct.
+    /// The offset of a field in bytes; `path` is `a.b` for a field of a nested struct.
     pub fn field(&self, structure: &str, path: &str) -> Option<u32> {
         let steps: Vec<Step> = path
             .split('.')
@@ -149,7 +149,7 @@ impl<'a> Btf<'a> {
         std::str::from_utf8(&text[..end]).ok()
     }
 
-    /// With type IDs; a section such as `.maps`.
+    /// Names and type IDs of the variables in a section such as `.maps`.
     pub fn variables(&self, section: &str) -> Option<Vec<(&'a str, u32)>> {
         let id = self.id(TypeKind::Section, section)?;
         let at = *self.offsets.get(id as usize)? as usize + 12;
@@ -161,7 +161,7 @@ impl<'a> Btf<'a> {
             .collect()
     }
 
-    /// With the IDs of their types.
+    /// Names of members with the IDs of their types.
     pub fn members(&self, id: u32) -> Option<Vec<(&'a str, u32)>> {
         let head = self.type_of(id)?;
         (0..if head.kind == STRUCT { head.count } else { 0 })
@@ -184,7 +184,7 @@ impl<'a> Btf<'a> {
         word(self.types, *self.offsets.get(id as usize)? as usize + 20)
     }
 
-    /// In bytes, behind typedefs and qualifiers; `None` for functions and what is larger than 4 GiB.
+    /// The size in bytes of a type, behind typedefs and qualifiers; `None` for functions and what is larger than 4 GiB.
     pub fn size(&self, id: u32) -> Option<u32> {
         let id = self.resolved(id)?;
         let head = self.type_of(id)?;
@@ -212,7 +212,7 @@ impl<'a> Btf<'a> {
         Some((bits, element))
     }
 
-    /// Of the function that `typedef` points to, the context included.
+    /// How many arguments the function has that `typedef` points to, the context included.
     pub fn arguments(&self, typedef: &str) -> Option<u32> {
         let pointer = self
             .type_of(self.id(TypeKind::Typedef, typedef)?)?

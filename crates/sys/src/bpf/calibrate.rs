@@ -27,7 +27,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// Held by the one thread that calibrates: a child that another thread forks meanwhile would have copies of our attachments, which
 /// then outlive their closing.
 static CALIBRATING: Mutex<()> = Mutex::new(());
-/// Each untraced and traced. The interval of so many leaves out six at each end.
+/// The number of pairs, each untraced and traced. The interval of so many leaves out six at each end.
 const PAIRS: usize = 24;
 /// Pairs that a busy machine does not get done in this time are left out.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -37,11 +37,11 @@ const TURNS_PER_BATCH: u32 = 25;
 const BARE_PER_BATCH: u32 = 100;
 const PROCESSES_PER_BATCH: u32 = 2;
 const PAGE_BYTES: usize = 4096;
-/// As many as first-level caches hold.
+/// Bytes that are read before each call: as many as first-level caches hold.
 const MEMORY: usize = 32 << 10;
 const CACHE_LINE: usize = 64;
 
-/// Once per byte that it reads, until the pipe is closed.
+/// Measures and answers once per byte that it reads, until the pipe is closed.
 struct Caller {
     child: Pid,
     cpu: Option<u32>,
@@ -156,7 +156,7 @@ impl Calibration {
         }
     }
 
-    /// In nanoseconds: the way into the kernel and back.
+    /// The part of a call's time that the programs do not see, in nanoseconds: the way into the kernel and back.
     pub fn unseen_ns(&self) -> f64 {
         self.offset
             .filter(|offset| offset.high < 0.0)
@@ -261,7 +261,7 @@ impl Caller {
     }
 }
 
-/// On the CPU that this process is on.
+/// Pins the child to the CPU that this process is on.
 fn pin(child: Pid) -> Option<u32> {
     let cpu = nix::sched::sched_getcpu().ok()?;
     let mut set = CpuSet::new();
@@ -289,7 +289,7 @@ impl Drop for Caller {
     }
 }
 
-/// No other part of the child makes it.
+/// The call without work. No other part of the child makes it.
 const BARE: i64 = libc::SYS_getppid;
 
 fn serve(go: &OwnedFd, answer: &OwnedFd) {
@@ -330,7 +330,7 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
     }
 }
 
-/// Until the other end is closed.
+/// Sends back what it gets, until the other end is closed.
 struct Peer {
     to: OwnedFd,
     from: OwnedFd,
@@ -357,7 +357,7 @@ impl Peer {
     }
 }
 
-/// In nanoseconds; 0 if it fails once.
+/// The mean time of `work` in nanoseconds; 0 if it fails once.
 fn mean_ns(count: u32, mut work: impl FnMut() -> bool) -> f64 {
     let start = Instant::now();
     for _ in 0..count {
@@ -378,7 +378,7 @@ fn process_ns() -> f64 {
     })
 }
 
-/// In nanoseconds, when memory is touched for the first time.
+/// The time of a page fault in nanoseconds, when memory is touched for the first time.
 fn fault_ns() -> f64 {
     const PAGES: usize = 32;
     let (bytes, access) = (PAGES * PAGE_BYTES, libc::PROT_READ | libc::PROT_WRITE);
@@ -437,7 +437,7 @@ fn turns(zeros: i32, libraries: i32, names: &mut u32) -> [f64; 5] {
 /// Far from the last one, or the processor would fetch it before it is needed.
 const STRIDE: u32 = 2_654_435_761;
 
-/// With its 0.
+/// A path that leads nowhere, with its 0.
 fn made_up(directory: &[u8], number: u32) -> [u8; 32] {
     let mut path = [0; 32];
     let file = b"os-release/";
@@ -457,7 +457,7 @@ fn asked(directory: i32, path: &[u8; 32]) -> i64 {
     unsafe { libc::syscall(libc::SYS_faccessat, directory, path.as_ptr(), libc::F_OK) }
 }
 
-/// In nanoseconds, after displacing part of the first-level cache, as other work of a program would.
+/// The nanoseconds of `call` after it has displaced part of the first-level cache, as other work of a program would.
 fn timed(memory: &mut [u8; MEMORY], turn: u32, call: impl FnOnce() -> i64) -> f64 {
     for line in memory.chunks_exact_mut(CACHE_LINE) {
         line[0] = line[0].wrapping_add(turn as u8);

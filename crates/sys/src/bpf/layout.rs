@@ -9,9 +9,9 @@ pub const NUMBERS: usize = 512;
 pub const NUMBER_UNKNOWN: u16 = 0xffff;
 /// Stands for -1.
 pub const NUMBER_NONE: u16 = 0xfff9;
-/// Of requests, in durations.
+/// In place of a number, in the durations of requests.
 pub const NUMBER_REQUEST: u16 = 0xfff8;
-/// Of requests of io_uring, in durations: the first opcode, and one behind the last.
+/// In place of a number, in the durations of requests of io_uring: that of the first opcode, and one behind the last.
 pub const NUMBER_RING: u16 = 0xfe00;
 pub const NUMBER_RING_END: u16 = 0xff00;
 
@@ -295,7 +295,7 @@ shared! {
         frames: [u64; LOCK_FRAMES],
     }
 
-    /// Its own if it has no peer.
+    /// The address of a socket's peer, or its own if it has no peer.
     #[derive(Debug, PartialEq, Eq)]
     Address "address" {
         family: u16,
@@ -454,7 +454,7 @@ impl Default for Settings {
     }
 }
 
-/// In nanoseconds.
+/// The shortest duration in a bucket, in nanoseconds.
 pub fn bucket_ns(bucket: usize) -> u64 {
     let steps = 1 << STEP_BITS;
     if bucket < steps {

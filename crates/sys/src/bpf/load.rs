@@ -105,7 +105,7 @@ impl Programs {
         })
     }
 
-    /// In order; nothing is counted before `begin`, except for marked tasks.
+    /// Attaches the programs that are not attached, in order; nothing is counted before `begin`, except for marked tasks.
     pub fn attach(&mut self) -> Result<()> {
         for (program, event) in &self.programs[self.links.len()..] {
             let link = match event {
@@ -118,7 +118,7 @@ impl Programs {
         Ok(())
     }
 
-    /// On all CPUs that are online, if samples are wanted.
+    /// Starts sampling on all CPUs that are online, if samples are wanted.
     pub fn sample(&mut self) -> Result<()> {
         self.sampler.as_mut().map_or(Ok(()), Sampler::start)
     }
@@ -130,7 +130,7 @@ impl Programs {
             .map(|sampler| (sampler.hz, sampler.interruption))
     }
 
-    /// In the order in which they happened; empty unless stacks are wanted.
+    /// The ring of events, in the order in which they happened; it stays empty unless stacks are wanted.
     pub fn events(&mut self) -> &mut Ring {
         &mut self.maps.events
     }
@@ -141,7 +141,7 @@ impl Programs {
         self.links.clear();
     }
 
-    /// At one moment for all programs, so that what is read later does not depend on which is detached first.
+    /// Ends counting at one moment for all programs, so that what is read later does not depend on which is detached first.
     pub fn end(&self) -> Result<()> {
         self.maps.ended.set(&ONLY, &now_ns()?)?;
         // Programs that were already running when the map was written are done after that.
@@ -173,7 +173,7 @@ impl Programs {
         self.call(&self.begin).map(drop)
     }
 
-    /// Those that have not ended, each with the call that it is in.
+    /// The traced tasks that have not ended, each with the call that it is in.
     pub fn live(&self) -> Result<Vec<Live>> {
         let bytes = self.call(&self.list)?;
         Ok(bytes
@@ -225,7 +225,7 @@ impl Programs {
         maps.names.clear()
     }
 
-    /// By bucket; `None` if the native call was not made there.
+    /// The counts of a native call's durations on one CPU, by bucket; `None` if it was not made there.
     pub fn durations_on(&self, cpu: u32, number: u16) -> Result<Option<Vec<u32>>> {
         let window = self.maps.windows.get_large(&cpu)?;
         let window = window.with_context(|| format!("BPF map 'windows' has no CPU {cpu}"))?;
@@ -292,7 +292,7 @@ impl Programs {
         Ok(windows)
     }
 
-    /// Taken beside the counting of calls, by address in user space.
+    /// Samples that were taken beside the counting of calls, by address in user space.
     pub fn places(&self) -> Result<Vec<(Place, u64)>> {
         self.maps.places.entries()
     }
@@ -302,7 +302,7 @@ impl Programs {
         self.maps.polled.set(key, &descriptor)
     }
 
-    /// Its samples contain its functions from then on; `python` has the offsets in its interpreter.
+    /// Lets samples of a Python process contain its functions from then on; `python` has the offsets in its interpreter.
     pub fn set_python(&self, process: u32, python: &Python) -> Result<()> {
         self.maps.pythons.set(&process, python)
     }
@@ -354,7 +354,7 @@ fn link(loaded: &mut Vec<OwnedFd>) -> Result<OwnedFd> {
     sys::link_iterator(last_of(loaded)?.as_fd()).context("the kernel refuses to link a BPF program")
 }
 
-/// By the clock that the programs read (bpf_ktime_get_ns(), CLOCK_MONOTONIC).
+/// Nanoseconds by the clock that the programs read (bpf_ktime_get_ns(), CLOCK_MONOTONIC).
 pub fn now_ns() -> Result<u64> {
     clock::now_ns(ClockId::CLOCK_MONOTONIC).context("clock_gettime")
 }

@@ -128,7 +128,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Ok(self.get_large(key)?.map(|value| *value))
     }
 
-    /// For values that are too large for the stack.
+    /// As `get`, for values that are too large for the stack.
     pub fn get_large(&self, key: &K) -> Result<Option<Box<V>>> {
         let mut value = V::new_box_zeroed()
             .ok()
@@ -159,7 +159,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         (0..self.entries as u32).try_for_each(|key| self.set(&K::from(key), &none))
     }
 
-    /// Only programs can write from then on: the verifier then knows the values as constants.
+    /// Lets only programs write to the map from then on: the verifier then knows its values as constants.
     pub fn freeze(&self) -> Result<()> {
         // SAFETY: the command reads only the descriptor.
         unsafe { self.command(MAP_FREEZE, None, 0, ANY) }.with_context(|| self.failed("frozen"))
@@ -219,13 +219,13 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// Of a hash. Nothing may delete from it meanwhile.
+    /// All entries of a hash. Nothing may delete from it meanwhile.
     pub fn entries(&self) -> Result<Vec<(K, V)>> {
         self.batches(MAP_LOOKUP_BATCH)
             .with_context(|| self.failed("listed"))
     }
 
-    /// Of a hash.
+    /// Removes all entries of a hash.
     pub fn clear(&self) -> Result<()> {
         self.batches(MAP_LOOKUP_AND_DELETE_BATCH)
             .map(drop)

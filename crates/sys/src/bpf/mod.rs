@@ -40,7 +40,7 @@ pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;
 pub use rows::{Group, Raw};
 
-/// And lets us see it.
+/// Whether the kernel still has a program of that ID, and lets us see it.
 pub fn is_loaded(id: u32) -> bool {
     sys::program_by_id(id).is_some()
 }

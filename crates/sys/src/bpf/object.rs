@@ -61,7 +61,7 @@ pub struct MapDefinition {
 pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian>;
 
 impl Program {
-    /// What the program attaches to; `None` if that is an event.
+    /// The kernel's type that describes what the program attaches to; `None` if that is an event.
     pub fn kernel_type(&self) -> Option<(TypeKind, String)> {
         match self.attachment {
             Attachment::Tracepoint => {
@@ -89,7 +89,7 @@ impl Object {
         })
     }
 
-    /// As in the programs' source.
+    /// The definition of a map, as in the programs' source.
     pub fn map(&self, name: &str) -> Option<&MapDefinition> {
         self.maps.iter().find(|map| map.name == name)
     }
@@ -99,7 +99,7 @@ pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Option<&'a [u8]> {
     elf.section_by_name(name)?.data().ok()
 }
 
-/// With its relocations. Both are parts of its section, which holds the programs of one tracepoint.
+/// A program with its relocations. Both are parts of its section, which holds the programs of one tracepoint.
 fn program<'a>(
     elf: &Elf<'a>,
     symbol: &impl ObjectSymbol<'a>,
@@ -185,7 +185,7 @@ fn maps(btf: &Btf) -> Option<Vec<MapDefinition>> {
         .collect()
 }
 
-/// In section `.BTF.ext`, with the names of their sections.
+/// In section `.BTF.ext`, with the names of the sections that they belong to.
 fn accesses<'a>(btf: &Btf<'a>, bytes: &[u8]) -> Option<Vec<(&'a str, Access)>> {
     // The header's length, and offset and length of the part with relocations.
     let [header, offset, length] = [4, 24, 28].map(|at| word(bytes, at));

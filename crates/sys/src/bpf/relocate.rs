@@ -25,7 +25,7 @@ const MISSING: u64 = 0x85 | 195_896_080 << 32;
 /// `r0 = 0`: a call of an optional function that the kernel does not have.
 const NOTHING: u64 = 0xb7;
 
-/// For `Btf::parse`. `targets` are the types that programs attach to.
+/// The types that relocation looks up by name, for `Btf::parse`. `targets` are the types that programs attach to.
 pub fn wanted<'a>(
     object: &'a Object,
     targets: &'a [(TypeKind, String)],
@@ -42,7 +42,7 @@ pub fn wanted<'a>(
     wanted
 }
 
-/// With `value`, the address of the map's only value.
+/// A map, or with `value` the address of its only value.
 #[derive(Clone, Copy)]
 pub struct MapReference {
     pub descriptor: i32,

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const RING: u32 = 27;
-/// Of each record: its length with two flags, and an offset for the kernel.
+/// Bytes before each record: its length with two flags, and an offset for the kernel.
 const HEADER: usize = 8;
 const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;
@@ -71,7 +71,7 @@ impl Ring {
         self.fd.as_raw_fd()
     }
 
-    /// In the order in which programs reserved them; frees their room.
+    /// Calls `each` with all complete records, in the order in which programs reserved them, and frees their room.
     pub fn drain(&mut self, each: &mut dyn FnMut(&[u8])) {
         // SAFETY: both positions are aligned 64-bit words at the beginning of pages that are mapped as long as `self` lives,
         // written by us alone and by the kernel alone.

@@ -18,7 +18,7 @@ pub struct Raw {
     pub durations: Vec<(DurationKey, u64)>,
     pub groups: BTreeMap<u32, Group>,
     pub usage: Vec<(u32, Used)>,
-    /// Without those that have it now.
+    /// By number of group: processes that have had its name, except those that have it now.
     pub started: BTreeMap<u32, u64>,
     pub sections: BTreeMap<u32, Section>,
     pub live: Vec<Live>,
@@ -37,7 +37,7 @@ pub struct Raw {
     /// Calls moved between the maps while they were read: some may be here twice or not at all.
     pub torn: bool,
     pub globals: Globals,
-    /// By the clock of the BPF programs.
+    /// Now, by the clock of the BPF programs.
     pub now_ns: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct Group {
 }
 
 impl Raw {
-    /// What one CPU has not handed to the shared maps yet.
+    /// Adds the counts that one CPU has not handed to the shared maps yet.
     pub(super) fn add_window(&mut self, window: &Window) {
         self.calls.extend(
             window
@@ -112,7 +112,7 @@ impl Raw {
         );
     }
 
-    /// That of the processes in them: the programs store the section's hash there.
+    /// Gives the groups of sections the name of the processes in them: the programs store the section's hash there.
     pub(super) fn name_sections(&mut self) {
         for number in self.sections.keys() {
             let outwards =

@@ -61,7 +61,7 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// Unless that is done. A CPU that comes online later is not sampled.
+    /// Starts sampling each CPU that is online, unless that is done. A CPU that comes online later is not sampled.
     pub fn start(&mut self) -> Result<()> {
         if !self.events.is_empty() {
             return Ok(());

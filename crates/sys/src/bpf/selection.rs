@@ -6,7 +6,7 @@ use super::layout::Settings;
 
 /// Tracked at once, as a base-2 logarithm.
 const TASK_BITS: u32 = 15;
-/// If tasks are not those of one tree.
+/// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
 /// The programs that track tasks. They are attached in this order, before those at calls.
 const TASKS: [&str; 5] = [
@@ -20,7 +20,7 @@ const EXEC: &str = "syscost_exec";
 const END: &str = "syscost_end";
 /// Needed only to know what calls waited for.
 const WAKING: &str = "syscost_waking";
-/// Since Linux 5.19.
+/// The same for locks of the kernel, since Linux 5.19.
 const WANT_LOCK: &str = "syscost_want_lock";
 const HAVE_LOCK: &str = "syscost_have_lock";
 /// Waits for other CPUs to flush their TLBs; only on x86.
@@ -38,7 +38,7 @@ const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
 /// Needed only for times, and if the registers of a task that ends cannot be read.
 const ENTER: &str = "syscost_enter";
-/// In which programs can read the registers of tasks.
+/// The first release in which programs can read them.
 pub(super) const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
 /// Whose tracepoints leave preemption enabled.
 pub(super) const PREEMPTIBLE: (u32, u32) = (7, 2);
@@ -66,14 +66,14 @@ impl Selection {
         }
     }
 
-    /// In the order in which `Programs` takes them apart.
+    /// All of them, in the order in which `Programs` takes them apart.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         let others = [BEGIN, LIST].into_iter().chain(self.sampler);
         self.attached.iter().copied().chain(others).chain(self.next)
     }
 }
 
-/// Those at tracepoints. Older kernels lack some: what they would show is then missing from waits.
+/// The programs at tracepoints. Older kernels lack some tracepoints: what they would show is then missing from waits.
 fn attached(settings: &Settings, kernel: &Btf) -> Vec<&'static str> {
     let waits = settings.waits == 1;
     let locks = waits && kernel.arguments("btf_trace_contention_begin").is_some();

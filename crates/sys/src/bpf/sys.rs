@@ -120,7 +120,7 @@ pub fn load_program(
     Err(Errno::EAGAIN)
 }
 
-/// To the tracepoint that it was loaded for, until the file descriptor is closed.
+/// Attaches a program to the tracepoint that it was loaded for, until the file descriptor is closed.
 pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `name` and `prog_fd`.
     let mut request = [0, program.as_raw_fd() as u64];
@@ -128,7 +128,7 @@ pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(RAW_TRACEPOINT_OPEN, &mut request) }
 }
 
-/// It can be called until the file descriptor is closed.
+/// Lets an iterator be called, until the file descriptor is closed.
 pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `prog_fd`, `target_fd`, `attach_type`, and no options.
     let mut request = [0u32; 8];
@@ -180,7 +180,7 @@ pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     Ok(info[PROG_INFO_WORDS - 1])
 }
 
-/// Its first 15 bytes and a 0.
+/// The name as the kernel keeps it: its first 15 bytes and a 0.
 pub(super) fn object_name(name: &str) -> [u8; 16] {
     let mut kept = [0; 16];
     let length = name.len().min(15);

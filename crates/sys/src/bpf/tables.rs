@@ -24,7 +24,7 @@ pub const ONLY: u32 = 0;
 const SITES: u32 = 65_536;
 const WAITING_SITES: u32 = 8192;
 const WAITING_RING_BYTES: usize = 8 << 20;
-/// If calls are counted by process.
+/// The number of classes of calls, if these are counted by process.
 const CALLS_BY_PROCESS: u32 = 1 << 18;
 
 pub struct Tables {
@@ -121,7 +121,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// As instructions refer to it.
+    /// The map that instructions refer to by `name`; `None` if there is none.
     pub fn place(&self, name: &str) -> Option<MapReference> {
         macro_rules! descriptor_of {
             ($($map:ident)*) => {
@@ -176,7 +176,7 @@ fn array(name: &str, flags: u32) -> MapSpec<'_> {
     }
 }
 
-/// Else of one entry: programs refer to it in any case, but it takes no memory.
+/// A map of its full size if it is wanted, else of one entry: programs refer to it in any case, but it takes no memory.
 fn if_wanted<'a>(object: &Object, name: &'a str, is_wanted: bool) -> Result<MapSpec<'a>> {
     if is_wanted {
         defined(object, name)

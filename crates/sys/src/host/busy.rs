@@ -22,7 +22,7 @@ impl BusyClock {
         })
     }
 
-    /// On average. Workers that have not been waited for count as others.
+    /// The number of CPUs that others kept busy since `start`, on average. Workers that have not been waited for count as others.
     pub fn cpus_since(&self, sources: &Sources) -> Option<f64> {
         let wall = self.began.elapsed().as_secs_f64();
         let ns = busy_ticks(sources)?

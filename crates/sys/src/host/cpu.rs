@@ -31,7 +31,7 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// That processor's fields, or the first one's.
+    /// Reads that processor's fields, or the first one's.
     pub fn read(sources: &Sources, number: Option<u32>) -> Cpu {
         let blocks: Vec<Cpu> = sources
             .text("proc/cpuinfo")
@@ -73,7 +73,7 @@ impl Cpu {
             .map(|(_, value)| value.as_str())
     }
 
-    /// By whichever field this architecture has for it.
+    /// The model, by whichever field this architecture has for it.
     pub fn name(&self) -> Option<String> {
         NAMES
             .iter()
@@ -81,7 +81,7 @@ impl Cpu {
             .map(str::to_string)
     }
 
-    /// What distinguishes processors of one name, such as `family 26, model 2, microcode 0x1`.
+    /// The details that distinguish processors of one name, such as `family 26, model 2, microcode 0x1`.
     pub fn revision(&self) -> Option<String> {
         let parts: Vec<String> = REVISION
             .iter()
@@ -127,7 +127,7 @@ impl Cpu {
         scaled.or_else(|| if nominal_only { None } else { self.shown_mhz() })
     }
 
-    /// From /proc/cpuinfo: the present one on hardware, usually the nominal one in a VM.
+    /// The frequency in /proc/cpuinfo: the present one on hardware, usually the nominal one in a VM.
     pub fn shown_mhz(&self) -> Option<f64> {
         self.field("cpu MHz")?.parse().ok()
     }

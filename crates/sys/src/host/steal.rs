@@ -10,14 +10,14 @@ pub struct StealClock {
 }
 
 impl StealClock {
-    /// On one CPU, or on all; `None` without /proc/stat.
+    /// Starts a period on one CPU, or on all of them; `None` without /proc/stat.
     pub fn start(sources: &Sources, cpu: Option<u32>) -> Option<StealClock> {
         let line = cpu.map_or("cpu".to_string(), |cpu| format!("cpu{cpu}"));
         let at_start = ticks(sources, &line)?;
         Some(StealClock { line, at_start })
     }
 
-    /// On all CPUs.
+    /// A period that began when the machine started, on all CPUs.
     pub fn since_boot() -> StealClock {
         StealClock {
             line: "cpu".to_string(),
@@ -25,7 +25,7 @@ impl StealClock {
         }
     }
 
-    /// Of all time, idle time included; `None` if no tick has passed.
+    /// Stolen time in percent of all time, idle time included; `None` if no tick has passed.
     pub fn percent_since(&self, sources: &Sources) -> Option<f64> {
         let (all, stolen) = ticks(sources, &self.line)?;
         let all = all.saturating_sub(self.at_start.0);

@@ -19,7 +19,7 @@ pub fn who(sources: &Sources, process: &str) -> String {
     }
 }
 
-/// As text.
+/// The IDs of all processes that /proc shows, as text.
 pub fn processes(sources: &Sources) -> impl Iterator<Item = String> {
     sources
         .list("proc")

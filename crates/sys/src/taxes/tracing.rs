@@ -21,7 +21,7 @@ pub fn directory(sources: &Sources) -> Option<&'static str> {
     })
 }
 
-/// Those that are on, in the main buffer and in each instance, and kernel probes.
+/// The tracers and events that are on, in the main buffer and in each instance, and kernel probes.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let mut taxes = Vec::new();
     for (place, directory) in buffers(sources) {

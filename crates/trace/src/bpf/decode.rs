@@ -48,7 +48,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// By number of group. Calls that have not returned count as unfinished.
+    /// The counts of each class, by number of group. Calls that have not returned count as unfinished.
     pub fn counts(&self) -> impl Iterator<Item = (u32, CallCount)> {
         all_calls(self.raw).map(|(key, counted)| {
             let count = CallCount {
@@ -70,7 +70,7 @@ impl<'a> Decoder<'a> {
         process_name(self.raw, key.group)
     }
 
-    /// With its gate if that is not the native one of the program.
+    /// The name of a call, with its gate if that is not the native one of the program.
     pub fn call(&self, key: &Key) -> String {
         call_name(key, self.compat.contains(&key.group))
     }
@@ -197,7 +197,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Those with most first.
+/// Calls whose times are not known, those with most first.
 fn untimed(profile: &Profile) -> Vec<String> {
     let totals = profile
         .totals(By::Call)
@@ -212,7 +212,7 @@ fn untimed(profile: &Profile) -> Vec<String> {
         .collect()
 }
 
-/// By number.
+/// The groups of a process tree, and the sections in it, by number.
 pub fn nodes(raw: &Raw) -> BTreeMap<u32, Node> {
     let groups = raw.groups.iter();
     let mut nodes: BTreeMap<u32, Node> = groups
@@ -297,7 +297,7 @@ fn known(raw: &Raw, number: u32) -> u32 {
     }
 }
 
-/// Those that have returned, and those that tasks are in.
+/// The calls that have returned, and those that tasks are in.
 fn all_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
     raw.calls.iter().copied().chain(open_calls(raw))
 }
@@ -404,7 +404,7 @@ pub(super) fn descriptor(code: u8) -> Option<DescriptorKind> {
     }
 }
 
-/// Of each call, from times on the CPU, which never become negative.
+/// Subtracts `ns`, the tracer's share of each call, from times on the CPU, which never become negative.
 pub fn subtract(ns: f64, from: &mut Profile) {
     change_on_cpu(from, |calls, measured| {
         Some((measured as f64 - calls as f64 * ns).max(0.0).round() as u64)
@@ -444,7 +444,7 @@ fn change_on_cpu(from: &mut Profile, change: impl Fn(u64, u64) -> Option<u64>) {
     }
 }
 
-/// In the order of [`numbers`].
+/// The groups of the profile, in the order of [`numbers`].
 pub(super) fn groups(
     raw: &Raw,
     counts: impl Iterator<Item = (u32, CallCount)>,

@@ -119,7 +119,7 @@ fn classes(decoder: &Decoder, sent: &Named, profile: &Profile) -> Vec<Sampled> {
     sampled
 }
 
-/// Each row's counts divided as its sample is.
+/// Fills in the stacks: each row's counts divided as its sample is.
 fn stacks(sampled: Vec<Sampled>, decoder: &Decoder, into: &mut Profile) {
     let mut rows: BTreeMap<(String, String, Stack), Counted> = BTreeMap::new();
     for Sampled {
@@ -319,7 +319,7 @@ fn address_text(peer: &Address) -> Option<String> {
     })
 }
 
-/// If it is that of a socket's peer.
+/// The address that a name holds if it is that of a socket's peer.
 pub fn address(name: &Name) -> Option<Address> {
     let (address, _) = Address::read_from_prefix(&name.text).ok()?;
     (name.kind as u8 == kind::PEER).then_some(address)

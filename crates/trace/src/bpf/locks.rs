@@ -33,7 +33,7 @@ const KINDS: &[(u32, &str)] = &[
     (0, "a semaphore"),
 ];
 
-/// Those with most time first.
+/// Waits for locks by process, call, lock and function, those with most time first.
 pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
     fn row(entry: ((String, String, String, Option<String>), LockCount)) -> LockCount {
         let ((process, call, lock, function), sum) = entry;

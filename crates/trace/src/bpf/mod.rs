@@ -279,7 +279,7 @@ impl Bpf {
         Ok(globals.ending > 0 || (!alone && globals.live > 0))
     }
 
-    /// For the end of a process or for events, which it takes; returns whether the process has ended.
+    /// Waits for the end of a process or for events, and takes the events; returns whether the process has ended.
     fn wait(&mut self, process: Option<BorrowedFd>, timeout: Duration) -> Result<bool> {
         if self.take_events() {
             std::thread::sleep(EVENT_PERIOD);
@@ -467,7 +467,7 @@ impl Bpf {
         }
     }
 
-    /// Those that are in epoll sets already.
+    /// Notes the descriptors that are in epoll sets already.
     fn note_polled(&self) -> Result<()> {
         let live = self.programs.live()?;
         let processes: BTreeSet<u32> = live.iter().map(|task| task.process).collect();

@@ -227,7 +227,8 @@ fn file_lock_holder(locks: &str, process: u32) -> Option<u32> {
     holder.and_then(|(_, _, pid)| *pid).filter(|pid| *pid > 0)
 }
 
-/// By the lock's memory; `None` if that is not readable or has none. The programs have copied the memory of a thread that ended.
+/// The thread that holds a lock, by the lock's memory; `None` if that is not readable or has none. The programs have copied the
+/// memory of a thread that ended.
 fn holder(live: &Live, ended: bool) -> Option<u32> {
     let [word, behind] = if ended {
         [live.lock as u32, (live.lock >> 32) as u32]
@@ -285,7 +286,7 @@ fn requests(decoder: &Decoder, mounts: &Mounts) -> Vec<Requests> {
         .collect()
 }
 
-/// By process, operation and way, the most first.
+/// Requests of io_uring by process, operation and way, the most first.
 fn rings(decoder: &Decoder) -> Vec<RingCount> {
     let rings = decoder.raw.rings.iter();
     let mut rows: Vec<RingCount> = rings
@@ -305,7 +306,7 @@ fn rings(decoder: &Decoder) -> Vec<RingCount> {
     rows
 }
 
-/// Those of now; the programs see those that are added later.
+/// The descriptors that are in the epoll sets of a process now; the programs see those that are added later.
 pub fn polled(process: u32) -> Vec<(PolledKey, u64)> {
     let entries = fs::read_dir(format!("/proc/{process}/fd"));
     let sets = entries.into_iter().flatten().filter_map(|entry| {

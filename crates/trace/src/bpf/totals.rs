@@ -31,7 +31,7 @@ fn by_group(raw: &Raw) -> BTreeMap<u32, Used> {
     sums
 }
 
-/// Of tasks that ended, and of those that still run, by number of group.
+/// The usage of tasks that ended, and of those that still run, by number of group.
 pub fn used(raw: &Raw) -> impl Iterator<Item = (u32, Used)> {
     let live = raw.live.iter().map(|task| (task.key.group, task.used));
     raw.usage.iter().copied().chain(live)

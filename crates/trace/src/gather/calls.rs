@@ -122,7 +122,7 @@ pub enum Peer {
     Network(SocketAddr),
 }
 
-/// From a sockaddr; `None` for families other than local and IP ones.
+/// The peer in a sockaddr; `None` for families other than local and IP ones.
 pub fn peer(address: &[u8]) -> Option<Peer> {
     let family = u16::from_ne_bytes(address.get(..2)?.try_into().ok()?);
     let ip: IpAddr = match i32::from(family) {
@@ -168,7 +168,7 @@ pub fn is_rare_device(path: &Path) -> bool {
         && !COMMON_PLACES.iter().any(|place| text.starts_with(place))
 }
 
-/// From the first line of a script, or the dynamic loader.
+/// The interpreter in the first line of a script, or the dynamic loader.
 pub fn interpreter(path: &Path) -> Option<PathBuf> {
     const MOST: usize = 1 << 16;
     let mut bytes = Vec::new();

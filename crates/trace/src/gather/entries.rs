@@ -27,14 +27,14 @@ pub struct Entry {
     pub modified_s: i64,
     pub size: u64,
     pub changed: bool,
-    /// Its contents were not used.
+    /// Known from a list of its directory only: its contents were not used.
     pub only_listed: bool,
     /// A directory on the way to others: the command did not see its times.
     pub only_passed: bool,
     pub kept: Option<PathBuf>,
 }
 
-/// Without symbolic links on the way.
+/// Files by path, without symbolic links on the way.
 pub struct Entries {
     all: BTreeMap<PathBuf, Entry>,
     known: HashMap<PathBuf, Option<PathBuf>>,
@@ -76,7 +76,7 @@ impl Entries {
         SPECIAL.iter().any(|special| path.starts_with(special))
     }
 
-    /// Of all files that were used.
+    /// The bytes of all files that were used.
     pub fn size(&self) -> u64 {
         self.files().map(|(_, entry)| entry.size).sum()
     }
@@ -106,7 +106,7 @@ impl Entries {
         self.known.remove(directory);
     }
 
-    /// About to be changed: it is copied first.
+    /// Notes that the file at a path is about to be changed, and copies it first.
     pub fn changed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let number = self.all.len();
@@ -135,7 +135,7 @@ impl Entries {
         }
     }
 
-    /// About to be listed.
+    /// Notes the names in a directory that is about to be listed.
     pub fn listed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let Ok(names) = fs::read_dir(&place) else {

@@ -12,9 +12,9 @@ use sys::usage::Used;
 pub struct Ended {
     pub pid: i32,
     pub parent: Option<i32>,
-    /// Of the process alone, if known.
+    /// CPU time of the process alone, if known.
     pub cpu_ns: Option<u64>,
-    /// With the children that it waited for.
+    /// Usage with the children that it waited for.
     pub used: Used,
     pub peak_rss_kib: u64,
 }
@@ -22,7 +22,7 @@ pub struct Ended {
 #[derive(Default)]
 pub struct TreeAccount {
     running: HashMap<i32, Used>,
-    /// With processes that nobody waited for.
+    /// The usage of the root, and of processes that nobody waited for.
     total: Used,
     peak_rss_kib: u64,
     root_ended: bool,
@@ -36,7 +36,7 @@ impl TreeAccount {
         self.running.entry(pid).or_default();
     }
 
-    /// It is added to its parent, or to the total if the parent is not traced or has ended.
+    /// Adds a process that has ended to its parent, or to the total if the parent is not traced or has ended.
     pub fn ended(&mut self, ended: &Ended) {
         let children = self.running.remove(&ended.pid).unwrap_or_default();
         // A process's accounting minus its own threads' time is that of the children that it waited for.

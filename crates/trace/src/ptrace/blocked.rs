@@ -20,7 +20,7 @@ pub struct Stop {
     pub stops: u64,
 }
 
-/// Between two stops, and not waiting for a CPU either.
+/// Nanoseconds between two stops in which the thread was neither on a CPU nor waiting for one.
 pub fn off_cpu_ns(entry: &Stop, end: &Stop) -> u64 {
     let elapsed =
         u64::try_from(end.at.saturating_duration_since(entry.at).as_nanos()).unwrap_or(u64::MAX);

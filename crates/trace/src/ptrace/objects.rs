@@ -72,7 +72,7 @@ impl Objects {
         self.directories.clear();
     }
 
-    /// By the numbers of process name, call and path.
+    /// Counts a call by the numbers of process name, call and path.
     pub fn add(&mut self, (process, call, path): (usize, usize, usize), outcome: Outcome) {
         let sum = self.counts.entry((process, call, path)).or_default();
         sum.calls += 1;

@@ -62,7 +62,7 @@ pub struct PtraceTracer {
 }
 
 impl PtraceTracer {
-    /// Not attached to anything.
+    /// A tracer that has not attached to anything.
     pub fn new(stops: Stops, times: bool, calibration: Calibration) -> PtraceTracer {
         PtraceTracer {
             stops,
@@ -131,7 +131,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Its only stop. Calls that never return are recognised by name.
+    /// Counts a call at its only stop. Calls that never return are recognised by name.
     fn filtered(&mut self, tid: i32, call: &Call) {
         self.tree.enter(tid, call, None);
         let Some(inside) = self.tree.leave(tid) else {

@@ -30,7 +30,7 @@ pub struct Key {
 #[derive(Clone, Copy)]
 pub struct Took {
     pub blocked_ns: u64,
-    /// With that of the stops; `None` if the call did not return.
+    /// CPU time, with that of the stops; `None` if the call did not return.
     pub cpu_ns: Option<u64>,
 }
 
@@ -170,7 +170,7 @@ impl Tally {
         self.nodes[process].processes += 1;
     }
 
-    /// For a process that ended with this name.
+    /// Adds the CPU time of a process that ended with this name.
     pub fn ran(&mut self, process: usize, cpu_ns: u64) {
         let ran_ns = self.cpu_ns.entry(process).or_default();
         *ran_ns = ran_ns.saturating_add(cpu_ns);
@@ -258,7 +258,7 @@ impl Tally {
             })
     }
 
-    /// Also one that nothing more will be heard of.
+    /// Counts a call that has ended, or that nothing more will be heard of.
     pub fn add(&mut self, key: Key, outcome: Outcome, took: Option<Took>) {
         let known = &self.calls[key.call];
         let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
@@ -322,7 +322,7 @@ impl Tally {
         rows
     }
 
-    /// By process name and class, with the CPU time of processes that ended with that name.
+    /// The calls by process name and class, with the CPU time of processes that ended with that name.
     pub fn groups(&self) -> Vec<ProcessGroup> {
         let mut groups: BTreeMap<&str, ProcessGroup> = BTreeMap::new();
         for (node, count) in self.counts() {
@@ -361,7 +361,7 @@ impl Tally {
 }
 
 impl Known {
-    /// What chooses the operation, e.g. FUTEX_WAKE; `None` if there is only one.
+    /// The value of the argument that chooses the call's operation, e.g. FUTEX_WAKE; `None` if it has only one.
     pub fn selected(&self, arguments: &[u64; 6]) -> Option<u32> {
         let selector = self.selector?;
         Some(arguments[usize::from(selector.argument)] as u32 & selector.mask())

@@ -21,7 +21,7 @@ use sys::usage::Used;
 #[derive(Clone, Copy)]
 pub struct Inside {
     pub key: Key,
-    /// Of its argument, if paths are counted.
+    /// The number of the path that it was called with, if paths are counted.
     path: Option<usize>,
     argument: i32,
     /// `None` without times, or if the kernel does not report them.
@@ -61,7 +61,7 @@ pub struct Tree {
     /// The time that threads waited for a CPU; `None` if the kernel does not report it.
     waiting_ns: Option<u64>,
     pub paths: bool,
-    /// From the command's execve on.
+    /// Whether calls count yet: they do from the command's execve on.
     pub counting: bool,
     /// Reports of unknown threads.
     pub lost: u64,
@@ -218,7 +218,7 @@ impl Tree {
         self.tally.objects.forget_directories();
     }
 
-    /// By class and by path.
+    /// Counts a call that was entered, by class and by path.
     pub fn add(&mut self, inside: &Inside, outcome: Outcome, took: Option<Took>) {
         if let Some(path) = inside.path {
             let key = (inside.key.process, inside.key.call, path);
@@ -392,7 +392,7 @@ impl Tree {
         task.inside
     }
 
-    /// To count them as unfinished.
+    /// Takes the calls that all tasks are in, to count them as unfinished.
     pub fn all_inside(&mut self) -> Vec<Inside> {
         self.tasks
             .values_mut()
@@ -408,7 +408,7 @@ impl Tree {
         self.tally.fill_tree(running.map(|task| task.node), into);
     }
 
-    /// With the kernel's accounting if the tree was traced from its start (`whole`).
+    /// The usage of the tree; includes the kernel's accounting if it was traced from its start (`whole`).
     pub fn usage(&self, whole: bool) -> Usage {
         let accounted = if whole {
             self.account.usage()
@@ -435,7 +435,7 @@ fn begins_with(name: &str, beginnings: &[&str]) -> bool {
 pub const LOST_PRIVILEGE: &str =
     "is set-user-ID, set-group-ID or has capabilities: traced, it ran without that privilege";
 
-/// If it is for another architecture, or lost a privilege.
+/// Warns if the program is for another architecture, or lost a privilege.
 fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let program = program.display();

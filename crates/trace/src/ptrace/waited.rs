@@ -82,7 +82,7 @@ fn holds(pid: i32, link: &str, for_writing: bool) -> bool {
         .any(|facts| facts.mode() & way != 0)
 }
 
-/// In the thread's network namespace; the socket's own address if it has no peer.
+/// The peer of a socket in a thread's network namespace, or its own address if it has no peer.
 fn peer(tid: i32, inode: &str) -> Option<String> {
     ["tcp", "tcp6", "udp", "udp6"]
         .into_iter()

@@ -44,7 +44,7 @@ const REMOVING: &[&str] = &[
     "renameat2",
 ];
 
-/// Their file times are those of the last look.
+/// Directories in which file times are those of the last look.
 const OF_THE_KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
 
 /// A file's times may be so much earlier than the clock: kernels use the time of their last tick.

@@ -61,7 +61,7 @@ pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
         .collect()
 }
 
-/// Also under sudo: an environment's files belong to this user.
+/// The name of this process's user, also under sudo: an environment's files belong to this user.
 pub fn own_user() -> Option<String> {
     User::from_uid(geteuid())
         .ok()
@@ -296,7 +296,7 @@ impl<'a> Entrance<'a> {
         Ok(launch)
     }
 
-    /// In KiB, of all processes there; `None` if it may not be read.
+    /// The memory of all processes there while a program waits, in KiB; `None` if it may not be read.
     fn memory_kib(&self, interrupt: &Interrupt) -> Result<Option<u64>> {
         if self.site.files.is_some() {
             self.site.ready(interrupt)?;
@@ -357,7 +357,7 @@ impl<'a> Entrance<'a> {
     }
 }
 
-/// If this process cannot, the janitor of `run` ends what the commands leave running.
+/// Lets the janitor of `run` end processes that the commands leave running, if this process cannot.
 pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
     for command in commands {
         command.launch.environment.push(run.mark());

@@ -58,7 +58,7 @@ impl Facts {
 }
 
 impl Kept {
-    /// On the file system of `top`; takes at least 20 ms.
+    /// Looks at all files below `top`, on its file system; takes at least 20 ms.
     pub fn read(top: &Path) -> io::Result<Kept> {
         sleep(STEP);
         Ok(Kept(facts(top)?))

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 use sys::process::{adopt_orphans, children, name_of};
 
-/// For a process which was seen once.
+/// The time that a process which was seen once gets to end by itself.
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// The number of such moments that the remains of an environment get.
@@ -26,13 +26,13 @@ pub struct Left {
 struct State {
     /// Children that no command left, or that have been named.
     known: BTreeSet<i32>,
-    /// They may be about to end; with the command's text.
+    /// Processes that were seen once and may be about to end, with the command's text.
     seen: BTreeMap<i32, String>,
     named: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Left {
-    /// From now on; ends them if `ends`.
+    /// Watches for processes that are left from now on; ends them if `ends`.
     pub fn new(ends: bool) -> Left {
         // Orphans then become our children, among which they are found.
         adopt_orphans();
@@ -83,7 +83,7 @@ impl Left {
         }
     }
 
-    /// Those that commands left running, by command.
+    /// The names of processes that commands left running, by command.
     pub fn named(&self) -> BTreeMap<String, BTreeSet<String>> {
         // Processes that are seen for the first time get a moment to end.
         self.look("");
@@ -113,7 +113,7 @@ impl State {
         .collect()
     }
 
-    /// With those that they have started, which then become children of this process.
+    /// Kills all that are left, and those that they have started, which then become children of this process.
     fn end(&mut self) {
         loop {
             let left = self.unknown();

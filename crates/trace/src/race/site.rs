@@ -36,7 +36,7 @@ pub struct Site {
     pub run: PathBuf,
     pub directory: PathBuf,
     pub home: PathBuf,
-    /// Each execution starts with the files that `home` has.
+    /// Whether each execution starts with the files that `home` has.
     pub is_fresh: bool,
     /// How the environment's own file system gets these files.
     pub files: Option<Files>,
@@ -55,7 +55,7 @@ pub struct FreshCopy {
 }
 
 impl FreshCopy {
-    /// Made before the first execution.
+    /// A copy below `directory`, which is made before the first execution.
     pub fn below(directory: &Path, trash: &Rc<Trash>) -> Rc<FreshCopy> {
         Rc::new(FreshCopy {
             path: directory.join(FILES_DIRECTORY),
@@ -100,7 +100,7 @@ impl Site {
         }
     }
 
-    /// As seen from outside of the environment.
+    /// The directory as seen from outside of the environment.
     pub fn work(&self) -> PathBuf {
         match self.files {
             Some(_) => self.directory.join(MOUNTED).join("cwd/."),
@@ -109,7 +109,7 @@ impl Site {
         }
     }
 
-    /// It finds the file system from there.
+    /// The directory in which the launcher starts: it finds the file system from there.
     pub fn start(&self) -> PathBuf {
         if self.files.is_some() {
             self.directory.clone()
@@ -122,7 +122,7 @@ impl Site {
         self.copy.trash.removal()
     }
 
-    /// As it was before the last execution.
+    /// Makes the place as it was before the last execution.
     ///
     /// # Errors
     /// The files cannot be copied, or the file system cannot be made.

@@ -78,7 +78,7 @@ fn ended(started: &Started, interrupt: &Interrupt) -> bool {
     true
 }
 
-/// In KiB: the kernel counts the memory of a process that becomes a command for the command as well.
+/// The memory in KiB of a process that is about to become a command: the kernel counts it for the command as well.
 pub fn least_rss_kib() -> Result<u64> {
     let held = hold_null_calls(0).context("cannot start a process")?;
     let pid = i32::try_from(held.pid)?;

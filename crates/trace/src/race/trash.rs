@@ -32,7 +32,7 @@ pub struct Trash {
 }
 
 impl Trash {
-    /// It must be on the files' file system, and is made when needed.
+    /// Moves files to `directory`, which is made when it is needed and must be on their file system.
     pub fn new(directory: PathBuf) -> Trash {
         Trash {
             directory,
@@ -69,7 +69,7 @@ impl Trash {
         held.files > MOST.files || held.bytes > MOST.bytes
     }
 
-    /// Also of files that others have made on the file system since.
+    /// The use of what was moved, and of files that others have made on the file system since.
     fn held(&self) -> Used {
         let Some((before, now)) = self.before.get().zip(self.used()) else {
             return Used::default();

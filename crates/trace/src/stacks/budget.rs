@@ -20,7 +20,7 @@ pub struct Budget {
     bytes: Cell<u64>,
     files: Cell<u64>,
     cpu_ns: Cell<u64>,
-    /// On the thread's CPU clock.
+    /// The end of the present work, on the thread's CPU clock.
     deadline_ns: Cell<u64>,
     is_exceeded: Cell<bool>,
 }
@@ -75,7 +75,7 @@ impl Budget {
         is_over
     }
 
-    /// If something was refused.
+    /// A line for the user if something was refused.
     pub fn warning(&self) -> Option<String> {
         if !self.is_exceeded.get() {
             return None;

@@ -118,7 +118,7 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Which are the kernel's own in events.
+/// Whether PIDs in events, which are the kernel's own, are those of /proc here.
 pub fn numbers_are_ours() -> bool {
     fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() == FIRST_PIDS)
 }

@@ -23,7 +23,7 @@ const UNSIZED: u64 = 4096;
 /// The entry point if it has no symbol: its length, a few instructions, and its name.
 const START: (u64, &[u8]) = (32, b"_start");
 
-/// In the order of their addresses.
+/// Functions in the order of their addresses.
 #[derive(Debug, Default)]
 pub struct Functions {
     all: Vec<Function>,
@@ -68,7 +68,7 @@ impl Functions {
         functions.sorted()
     }
 
-    /// If this user or root has installed one.
+    /// Adds the functions of the separate debug file with that build ID, if this user or root has installed one.
     pub fn with_debug_file(mut self, build_id: &[u8], budget: &Budget) -> Functions {
         fn ours(user: u32) -> bool {
             user == 0 || user == nix::unistd::geteuid().as_raw()
@@ -86,7 +86,7 @@ impl Functions {
         self.sorted()
     }
 
-    /// With `build_id`, only if the file has it.
+    /// Adds the functions of a file; with `build_id`, only if the file has it.
     fn read<'a, R: ReadRef<'a>>(&mut self, data: Metered<'a, R>, build_id: Option<&[u8]>) {
         if self
             .read_elf::<FileHeader64<Endianness>, R>(data, build_id)
@@ -169,7 +169,7 @@ impl Functions {
         }
     }
 
-    /// If an address has several names, the shortest is the one that programmers call.
+    /// Sorts the functions. If an address has several names, the shortest is the one that programmers call.
     fn sorted(mut self) -> Functions {
         self.all
             .sort_unstable_by_key(|function| (function.start, function.name.1, function.name.0));

@@ -82,7 +82,7 @@ impl Image {
         }
     }
 
-    /// It stays open until its names are needed, within the budget.
+    /// The image of a file, which stays open until its names are needed, within the budget.
     pub fn from_file(name: &str, file: File, budget: &Rc<Budget>) -> Image {
         let image = Image::parse(name, &ReadCache::new(&file), budget);
         image.file.replace(budget.take_file().then_some(file));
@@ -193,7 +193,7 @@ impl Image {
         })
     }
 
-    /// As the file numbers addresses; `None` in other files.
+    /// The address of `_PyRuntime` in a Python, as the file numbers addresses; `None` in other files.
     pub fn python(&self) -> Option<u64> {
         *self.python.get_or_init(|| {
             let (file, budget) = (self.file.borrow(), &self.budget);
@@ -236,7 +236,7 @@ pub fn interpreter<'a, R: ReadRef<'a>>(data: R) -> Option<PathBuf> {
     Some(OsStr::from_bytes(path).into())
 }
 
-/// From the linker's notes.
+/// The build ID that the linker has put into an ELF file's notes.
 pub fn build_id<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
     sections: &SectionTable<'a, H, R>,
     endian: Endianness,

@@ -33,7 +33,7 @@ use sys::bpf::{Event, Executed, Forked, Live, Mapped, Python, Sample, Script, St
 use sys::step::{self, parse_mapping};
 use zerocopy::FromBytes;
 
-/// With the bytes of each.
+/// The largest number of threads in a call whose stacks are read, and the bytes of each.
 const MOST_OPEN: usize = 512;
 const OPEN_BYTES: usize = 32_768;
 pub const UNKNOWN: &str = "[unknown]";
@@ -63,13 +63,13 @@ pub struct Stacks {
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
     slow: HashMap<u32, usize>,
     calls: u64,
-    /// With the offset of the instructions in its code objects.
+    /// Processes that execute Python, and the offset of the instructions in its code objects.
     pythons: HashMap<u32, u64>,
     new_pythons: Vec<(u32, Python)>,
     scripts: HashMap<(u32, u64), python::Function>,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
     names: RefCell<HashMap<Frame, Arc<str>>>,
-    /// Those that have ended are then forgotten: twice as many as were alive the last time.
+    /// With more processes, those that have ended are forgotten: twice as many as were alive the last time.
     most_processes: usize,
     on_cpus: HashMap<u32, Process>,
 }
@@ -102,7 +102,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Not copied, or could not be unwound.
+    /// A stack that was not copied, or could not be unwound.
     pub fn unknown() -> Stack {
         Stack {
             frames: vec![UNKNOWN.into()],
@@ -161,7 +161,7 @@ impl Stacks {
         }
     }
 
-    /// Since the last call.
+    /// Processes that were found to execute Python since the last call.
     pub fn pythons(&mut self) -> Vec<(u32, Python)> {
         std::mem::take(&mut self.new_pythons)
     }
@@ -424,7 +424,7 @@ impl Stacks {
         Some(line.map_or(name.clone(), |line| format!("{name} ({line})").into()))
     }
 
-    /// By the present memory of its stack.
+    /// The function in which each thread is in a call, by the present memory of its stack.
     pub fn waiting(&mut self, threads: &[Live]) -> HashMap<u32, Arc<str>> {
         let functions = threads.iter().take(MOST_OPEN).filter_map(|live| {
             let memory = File::open(format!("/proc/{}/mem", live.process)).ok()?;
@@ -438,7 +438,7 @@ impl Stacks {
         functions.collect()
     }
 
-    /// If files were not read because of the budget.
+    /// A line for the user if files were not read because of the budget.
     pub fn warning(&self) -> Option<String> {
         self.files.budget.warning()
     }
@@ -492,7 +492,7 @@ impl Stacks {
             .timed(|| process.mapping_at(address).is_none() && process.read(pid, files));
     }
 
-    /// And its file, if `look` has read the process.
+    /// The function at an address of a process that `look` has read, and its file.
     pub fn function(&self, pid: u32, address: u64) -> Option<(String, String)> {
         let mapping = self.on_cpus.get(&pid)?.mapping_at(address)?;
         let offset = address - mapping.start + mapping.offset;

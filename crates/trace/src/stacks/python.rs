@@ -41,7 +41,7 @@ pub fn version(file: &str) -> Option<&'static Version> {
     VERSIONS.iter().find(|version| version.name == name)
 }
 
-/// As the file numbers addresses.
+/// The address of `_PyRuntime`, as the file numbers addresses.
 pub fn runtime<'a, R: ReadRef<'a>>(data: R) -> Option<u64> {
     let header = FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;

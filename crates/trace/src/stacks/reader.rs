@@ -9,7 +9,7 @@ use std::time::Duration;
 use sys::proc_stat::{self, ProcStat};
 use sys::threads;
 
-/// By a file.
+/// Seconds that the thread may be held by a file.
 const PATIENCE_S: u64 = 5;
 
 type Job = Box<dyn FnOnce(&mut Stacks) + Send>;
@@ -60,7 +60,7 @@ impl Reader {
         answer
     }
 
-    /// If files could not be read, or not all of them.
+    /// A line for the user if files could not be read, or not all of them.
     pub fn warning(&self) -> Option<String> {
         if self.is_held.get() {
             return Some(format!(

@@ -73,7 +73,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// At least, and most likely.
+    /// CPU time that tracing adds to so many calls, at least and most likely.
     pub fn traced_s(&self, calls: u64) -> (f64, f64) {
         let facts = &self.profile.tracer;
         let known = facts.added_per_call_ns.unwrap_or(0.0);
@@ -84,13 +84,13 @@ impl<'a> Caller<'a> {
         (all_s(least), all_s(middle))
     }
 
-    /// In seconds, without what tracing adds to each call.
+    /// CPU time outside of calls, in seconds, without what tracing adds to each call.
     pub fn outside_s(&self) -> f64 {
         let calls = self.sum(|_| true);
         (self.cpu_s - s(calls.on_cpu_ns.unwrap_or(0)) - self.traced_s(calls.calls).0).max(0.0)
     }
 
-    /// Those of compiled programs, or of interpreters.
+    /// The bounds in `each` for this program: those of compiled programs, or those of interpreters.
     pub fn within(&self, each: Around) -> (f64, f64) {
         let mut interpreters = INTERPRETERS.split(' ');
         each[usize::from(interpreters.any(|name| self.name.starts_with(name)))]
@@ -120,7 +120,7 @@ impl<'a> Caller<'a> {
         done(&self.named(names))
     }
 
-    /// What another program or a person sends.
+    /// The calls that take what another program or a person sends.
     pub fn received(&self) -> u64 {
         done(&self.sum(|count| {
             is_one_of(count, INPUTS) && count.class.descriptor != Some(DescriptorKind::File)
@@ -136,7 +136,7 @@ impl<'a> Caller<'a> {
         part
     }
 
-    /// Each class in proportion.
+    /// So many of the calls that `keep` selects, each class in proportion.
     pub fn some(&self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         Part::new(self).and(calls, keep)
     }
@@ -161,7 +161,7 @@ pub fn is_one_of(count: &CallCount, names: &str) -> bool {
     names.split(' ').any(|name| name == bare)
 }
 
-/// By operation, e.g. `wait` of futex.
+/// Whether the class was counted by this operation, e.g. `wait` of futex.
 pub fn does(count: &CallCount, operation: &str) -> bool {
     count.class.operation.as_deref() == Some(operation)
 }
@@ -171,21 +171,21 @@ pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
 }
 
 // Most calls that do not wait take less.
-/// For the time on a CPU of a call, if the tracer does not measure it (ptrace).
+/// Stands in for the time on a CPU of a call if the tracer does not measure it (ptrace).
 const USUAL_CALL_NS: u64 = 1000;
 
-/// More time blocked than on a CPU.
+/// Whether the calls spent more time blocked than on a CPU.
 pub fn waited(count: &CallCount) -> bool {
     let usual_ns = count.calls.saturating_mul(USUAL_CALL_NS);
     count.blocked_ns > Some(count.on_cpu_ns.unwrap_or(usual_ns))
 }
 
-/// At least 95%: programs keep such counts in step, but one side may begin or end a little earlier.
+/// Whether `count` is at least 95% of `other`: programs keep such counts in step, but one side may begin or end a little earlier.
 pub fn keeps_up(count: u64, other: u64) -> bool {
     count.saturating_mul(20) >= other.saturating_mul(19)
 }
 
-/// From 0 to 1.
+/// `part` of `whole`, from 0 to 1.
 pub fn share(part: u64, whole: u64) -> f64 {
     (part as f64 / whole.max(1) as f64).min(1.0)
 }
@@ -197,7 +197,7 @@ pub struct Part<'a> {
     pub calls: u64,
     on_cpu_s: Option<f64>,
     elapsed_s: Option<f64>,
-    /// Not divided into CPU time and waiting, as in logs.
+    /// The part of `elapsed_s` that is not divided into CPU time and waiting, as in logs.
     undivided_s: Option<f64>,
     untimed: u64,
 }
@@ -280,7 +280,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// With so many more of these calls.
+    /// With so many more of the calls that `keep` selects.
     pub fn and(mut self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
         let caller = self.caller;
         let share = share(calls, caller.sum(&keep).calls);
@@ -295,18 +295,18 @@ impl<'a> Part<'a> {
         self.calls as f64 * self.caller.null_call_ns / 1e9
     }
 
-    /// Between entry and return; 0 if not measured.
+    /// Seconds between entry and return, 0 if they were not measured.
     pub fn waited_s(&self) -> f64 {
         self.elapsed_s.unwrap_or(0.0)
     }
 
-    /// On a CPU, or elapsed if they are not divided; at least the crossings.
+    /// Seconds on a CPU, or elapsed if they are not divided; at least those of the crossings.
     pub fn takes_s(&self) -> f64 {
         let known_s = self.on_cpu_s.or(self.undivided_s);
         known_s.unwrap_or(0.0).max(self.crossings_s())
     }
 
-    /// Saved if the calls are not made, with the user mode around each.
+    /// Seconds that are saved if the calls are not made, with the user mode around each.
     pub fn left_out(&self) -> Seconds {
         self.with_around(self.calls, CALL_S)
     }
@@ -364,7 +364,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// With elapsed time, for calls that wait.
+    /// The same with elapsed time, for calls that wait.
     pub fn advice_with_waiting(self, items: u64, saved: Seconds) -> Advice {
         Advice {
             time: Time::Elapsed,

@@ -63,7 +63,7 @@ fn is_late_receive(count: &CallCount) -> bool {
         && count.blocked_ns > Some(0)
 }
 
-/// Without timed calls (ptrace): the mean wait on each socket, and how many there were.
+/// Where single calls are not timed (ptrace): the mean wait on each socket, and how many waits there were.
 fn means(caller: &Caller, names: &BTreeSet<&str>) -> Vec<(f64, u64)> {
     let waits = caller.profile.waits.iter();
     waits

@@ -14,7 +14,7 @@ pub static RULE: Rule = Rule {
 };
 
 const LOOP: u64 = 10;
-/// That of a small process takes a tenth of a millisecond.
+/// A fork that takes this long copies much: that of a small process takes a tenth of a millisecond.
 const LARGE_NS: f64 = 300_000.0;
 const VFORK_S: f64 = 50e-6;
 /// On a CPU, without a large address space that it frees.

@@ -14,7 +14,8 @@ pub static RULE: Rule = Rule {
 
 const MANY: u64 = 1000;
 
-/// With an operation of this name, of any variant. `wait_bitset` waits too.
+/// `wait_bitset` waits too.
+/// Whether these are calls of futex with an operation of this name, of any variant.
 pub fn is_futex(count: &CallCount, operation: &str) -> bool {
     let does = count.class.operation.as_deref();
     is_one_of(count, FUTEX) && does.is_some_and(|name| name.starts_with(operation))

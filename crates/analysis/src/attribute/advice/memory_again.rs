@@ -122,7 +122,7 @@ fn faults_again(caller: &Caller) -> Option<f64> {
     Some((usage.minor_faults? as f64 - first).max(0.0) * share)
 }
 
-/// Those sampled outside of calls in proportion, else the usual ones.
+/// Seconds of so many page faults: those that were sampled outside of calls in proportion, else the usual ones.
 pub fn faults_s(profile: &Profile, faults: f64) -> Seconds {
     let usage = &profile.usage;
     let all = usage.minor_faults.unwrap_or(0).max(1) as f64;

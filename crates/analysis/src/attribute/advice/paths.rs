@@ -48,7 +48,7 @@ pub fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
     changes
 }
 
-/// Without the first of each process; and how often each path was used. `number` counts those of an object.
+/// The calls on these paths without the first of each process, and how often each path was used. `number` counts those of an object.
 pub fn repeated<'a>(
     caller: &'a Caller,
     paths: &ByPath<'a>,

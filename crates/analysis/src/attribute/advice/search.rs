@@ -25,7 +25,7 @@ fn stem(path: &str) -> &str {
     &name[..end]
 }
 
-/// Of names that some look-up of the profile found.
+/// The stems of names that some look-up of the profile found.
 pub fn existing_stems(profile: &Profile) -> BTreeSet<&str> {
     profile
         .objects

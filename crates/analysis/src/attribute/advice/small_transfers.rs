@@ -26,7 +26,7 @@ const COPY_S: f64 = 0.1e-9;
 
 const NEW: &str = "pipe pipe2 socket socketpair accept accept4";
 
-/// Except those that cannot be merged with the one before: `apart` at most.
+/// Small calls on one kind of descriptor, except those that cannot be merged with the one before: `apart` at most.
 struct Small {
     names: &'static str,
     kinds: &'static [DescriptorKind],

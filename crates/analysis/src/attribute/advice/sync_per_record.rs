@@ -51,7 +51,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
     vec![part.advice_with_waiting(writes, saved)]
 }
 
-/// Renamed to their place each time, or emptied.
+/// Created again and again under one path: renamed to their place each time, or emptied.
 fn recreated(caller: &Caller) -> u64 {
     let again = caller
         .paths

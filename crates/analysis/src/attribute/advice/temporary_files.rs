@@ -21,14 +21,14 @@ pub static RULE: Rule = Rule {
 const SOME: u64 = 20;
 /// A process id, and a host beside it.
 const LOCK_BYTES: u64 = 64;
-/// At least (getdents64(2)).
+/// The least bytes of a directory's entry (getdents64(2)).
 const ENTRY_BYTES: u64 = 24;
 
 pub fn creates(count: &CallCount) -> bool {
     is_one_of(count, "creat") || (is_one_of(count, OPENS) && does(count, "create"))
 }
 
-/// Files, not directories.
+/// Whether these calls remove files, not directories.
 pub fn unlinks(count: &CallCount) -> bool {
     is_one_of(count, UNLINKS) && !does(count, "directory")
 }

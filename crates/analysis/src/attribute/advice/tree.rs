@@ -44,7 +44,7 @@ impl<'a> Tree<'a> {
         self.executed.get(name).copied().unwrap_or(0)
     }
 
-    /// In a loop, with their processes.
+    /// The programs that processes of this name start in a loop, with their processes.
     pub fn looped(&self, name: &str) -> impl Iterator<Item = (&'a str, u64)> {
         self.looped
             .get(name)

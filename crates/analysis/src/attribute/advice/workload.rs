@@ -97,7 +97,7 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// In the order of the profile.
+    /// One caller for each process name, in the order of the profile.
     pub fn callers(&'a self, null_call_ns: Option<f64>) -> impl Iterator<Item = Caller<'a>> {
         let null_call_ns = null_call_ns.unwrap_or(0.0);
         self.programs

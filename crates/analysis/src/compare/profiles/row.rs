@@ -199,7 +199,8 @@ impl Span {
         }
     }
 
-    /// If the runs of this side differ, as much again as they do: few runs do not show the whole range.
+    /// The most that another run of the same program may have and still be within `limit`: if the runs of this side differ,
+    /// as much again as they do. Few runs do not show the whole range.
     pub fn allowed(self, limit: f64) -> f64 {
         (self.most as f64 + (self.most - self.least) as f64) * (1.0 + limit)
     }

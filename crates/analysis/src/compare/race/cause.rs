@@ -157,7 +157,7 @@ fn waited(counts: &Counts) -> f64 {
     s(counts.stalled_ns)
 }
 
-/// In a program of one thread, all waits of calls are wall time.
+/// The profile with the waits of calls as wall time: in a program of one thread, all of their waits.
 pub fn with_waits(profile: &Profile) -> Profile {
     let mut profile = profile.clone();
     let alone = profile.usage.has_one_thread();
@@ -173,7 +173,7 @@ pub fn seconds(row: &ProfileRow, sides: &Sides) -> Option<f64> {
     Some(sides.time(&row.counts[1])? - sides.time(&row.counts[0])?)
 }
 
-/// Of `difference` seconds, the largest first. Parts that go the other way, or are hardly any, are left out.
+/// The parts of `difference` seconds, the largest first. Those that go the other way, or are hardly a part of it, are left out.
 pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause> {
     let mut all: Vec<Cause> = rows
         .iter()

@@ -10,7 +10,7 @@ pub struct Net {
     pub cpu: Option<Vec<f64>>,
     /// `None` too if ticks do not distinguish user mode from the kernel.
     pub user: Option<Vec<f64>>,
-    /// Compared with natively.
+    /// The extra time of a program that does nothing, compared with natively.
     pub start_up: Option<Vec<f64>>,
 }
 
@@ -22,7 +22,7 @@ impl Net {
     }
 }
 
-/// If the contender runs in an environment.
+/// Subtracts the start-up of the contender's environment, if it runs in one, from each of its rounds.
 pub fn net(all: &[Contender], contender: &Contender) -> Net {
     let native = all
         .iter()
@@ -86,7 +86,7 @@ pub fn is_divided(contender: &Contender) -> bool {
     )
 }
 
-/// With its 95% interval; `None` for fewer than 5 rounds.
+/// The trimmed mean of nanoseconds and the ends of its 95% interval, in seconds; `None` for fewer than 5 rounds.
 pub fn in_seconds(values_ns: &[f64]) -> Option<[f64; 3]> {
     Some(stats::trimmed(values_ns.iter().map(|ns| ns / 1e9).collect())?.with_ends())
 }

@@ -160,7 +160,7 @@ impl Versus {
         self.calls.as_ref().map_or(&[], |calls| &calls.rows)
     }
 
-    /// Of the wall time or, if only CPU time differs for certain, of this one.
+    /// The difference that the causes divide: that of the wall time or, if only CPU time differs for certain, of this one.
     pub fn explained(&self) -> Option<[f64; 3]> {
         if self.differs_on_cpu_alone() {
             self.cpu_difference
@@ -173,7 +173,7 @@ impl Versus {
         }
     }
 
-    /// As if threads run side by side.
+    /// Whether CPU time differs for certain and wall time does not, as if threads run side by side.
     pub fn differs_on_cpu_alone(&self) -> bool {
         !is_change(self.wall.as_ref()) && is_change(self.cpu.as_ref())
     }

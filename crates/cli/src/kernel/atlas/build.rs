@@ -98,7 +98,7 @@ pub fn session(interrupt: &Interrupt) -> Result<Session> {
     Ok(session)
 }
 
-/// Without the baselines, which an emulated machine does not need.
+/// The cases of the patterns, or of all operations, without the baselines, which an emulated machine does not need.
 pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
     let subjects = subjects(&session.catalogue, patterns, &Surroundings::default())?;
     let mut planned = select(&session.catalogue, &subjects, &Choices::default())?;

@@ -140,7 +140,8 @@ impl Apt {
         )
     }
 
-    /// In addition to those read before. Returns what apt says of those that it could not read: a mirror has not all of them.
+    /// Reads the lists of packages of `suites`, in addition to those read before. Returns what apt
+    /// says of those that it could not read: a mirror has not all of them.
     pub fn update(&self, suites: Suites) -> Result<Vec<String>> {
         let stanzas: String = self
             .sources
@@ -261,7 +262,7 @@ impl Apt {
         ))
     }
 
-    /// With its children, if the user interrupts or it takes too long.
+    /// Kills it with its children if the user interrupts or it takes too long.
     fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
         let deadline = Instant::now() + LONGEST;
         loop {

@@ -27,7 +27,7 @@ fn flavours(architecture: &str) -> [String; 2] {
     [format!("-cloud-{architecture}"), format!("-{architecture}")]
 }
 
-/// In `FORMS`, and its release.
+/// The place of its form in `FORMS`, and its release.
 fn kernel_of<'a>(name: &'a str, architecture: &str) -> Option<(usize, &'a str)> {
     let flavours = flavours(architecture);
     let (form, release, version) =
@@ -90,7 +90,7 @@ fn from_line(line: &str, architecture: &str) -> Option<(usize, Package)> {
     ))
 }
 
-/// By name, else the newest for virtual machines, else the newest.
+/// The release of that name, else the newest for virtual machines, else the newest.
 pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> Option<&'a Package> {
     let [cloud, _] = flavours(architecture);
     let meant: Vec<&Package> = packages

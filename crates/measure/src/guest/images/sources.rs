@@ -69,7 +69,7 @@ impl Suites {
 }
 
 impl Source {
-    /// Those of Debian's archive; the file's ending gives its format.
+    /// Those of Debian's archive in a file, whose ending gives its format.
     pub fn all(name: &str, text: &str) -> Vec<Source> {
         let all = if name.ends_with(".sources") {
             stanzas(text)

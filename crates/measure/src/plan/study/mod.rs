@@ -101,7 +101,7 @@ pub const VIEWS: [&str; 2] = ["table", "cmpthese"];
 pub struct Study {
     pub view: StudyView,
     pub seconds: Option<f64>,
-    /// For each case instead.
+    /// CPU time for each case instead, in seconds.
     pub cpu_seconds: Option<f64>,
     pub start_up: bool,
     pub file: String,

@@ -61,7 +61,8 @@ fn below(base: &Path) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Without links, if nobody else can replace it. Otherwise nothing is created, in particular not by root in a user's home.
+/// The directory's path without links, if nobody else can replace it. Otherwise nothing is created, in particular not by
+/// root in a user's home.
 fn safe(directory: &Path) -> Result<PathBuf> {
     let real = match directory.canonicalize() {
         Err(error) if error.kind() == ErrorKind::NotFound => {

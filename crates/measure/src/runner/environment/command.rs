@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Meeting {
-    /// In the worker's directory, on its CPU.
+    /// It runs in the worker's directory and inherits its CPU.
     #[default]
     Known,
     /// A user's command on this machine: the probe must be greeted first. Its programs are those of
@@ -19,7 +19,7 @@ pub enum Meeting {
     Elsewhere(PathBuf),
 }
 
-/// For containers with another C library or none.
+/// The hole for the statically linked program, for containers with another C library or none.
 const STATIC_PROGRAM: &str = "{static}";
 const STATIC: &str = "static";
 const NOT_TRACED: &str = "it ran on another machine, where it cannot be traced";
@@ -29,7 +29,7 @@ impl Environment {
     /// `[NAME=]COMMAND` starts the program on this machine.
     ///
     /// # Errors
-    /// No command, unbalanced quotes, or a name in use (`taken`).
+    /// No command, unbalanced quotes, or a name that is in use.
     pub fn of_command(text: &str, taken: &[String]) -> Result<Environment> {
         let (name, words) = parts(text)?;
         let build = if words.iter().any(|word| word.contains(STATIC_PROGRAM)) {

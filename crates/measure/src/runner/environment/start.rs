@@ -16,7 +16,7 @@ pub enum Files {
     Inside,
 }
 
-/// Made by our launcher in its working directory.
+/// Ways of our launcher that make a file system in its working directory.
 const OWN_FILES: [(&str, Files); 5] = [
     ("overlay", Files::Below),
     ("fuse", Files::Below),
@@ -40,7 +40,7 @@ impl Environment {
         self.filled(&self.run, program, places)
     }
 
-    /// It stays in the directory `work` and is not built for the environment.
+    /// The command that starts a user's program, which stays in the directory `work` and is not built for the environment.
     pub fn started_command(
         &self,
         program: Command,

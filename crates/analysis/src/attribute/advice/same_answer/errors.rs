@@ -74,7 +74,7 @@ fn held<'a>(caller: &'a Caller<'a>) -> [(Part<'a>, &'static Remedy, String); 2] 
     ]
 }
 
-/// Of the calls that `keep` selects.
+/// The share of the calls that fail with this error, of those that `keep` selects.
 pub fn failing_with<'a>(
     caller: &'a Caller,
     error: &str,

@@ -120,7 +120,7 @@ impl<'a> Looks<'a> {
     }
 }
 
-/// More than a hundredth of these calls succeeds.
+/// Whether more than a hundredth of these calls succeeds.
 fn finds(caller: &Caller, object: &ObjectCount) -> bool {
     let calls = caller.sum(|count| count.call == object.count.call);
     done(&calls).saturating_mul(100) > calls.calls

@@ -7,7 +7,7 @@ use crate::attribute::advice::caller::{
 use model::CallCount;
 
 struct Question {
-    /// With the operation behind a slash if only that one counts.
+    /// Calls, with the operation behind a slash if only that one counts.
     calls: &'static str,
     /// Each of these calls is a reason for one; those that stand twice for two.
     reasons: &'static [&'static str],
