@@ -469,3 +469,16 @@ fn nothing_is_left_in_the_place_of_a_trace() {
         (0, Vec::<PathBuf>::new())
     );
 }
+
+#[test]
+fn a_budget_of_a_call_under_another_name_is_noted() {
+    let place = Place::new();
+    let output = place.run("trace --tracer ptrace --budget open=1,read=900 -- cat /dev/null");
+    expect_status(&output, 0);
+    let text = stderr(&output);
+    expect_in(
+        &text,
+        ["--budget open=1: the command made no open, but openat"],
+    );
+    assert!(!text.contains("read=900"), "{text}");
+}

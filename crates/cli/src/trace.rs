@@ -18,6 +18,7 @@ use report::{
 };
 
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use store::StoreError;
@@ -136,6 +137,9 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
         tell_lost(profile.tracer.lost);
     }
     exceeded.iter().for_each(messages::show_line);
+    args.budgets()
+        .filter_map(|budget| other_name(budget, &profile))
+        .for_each(|line| messages::show_line(&line));
     report.write(|screen, out| {
         write_answer(
             &ProfileDocument::new(&profile),
@@ -295,6 +299,25 @@ fn check_budget(budget: &Budget) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// A budget for `stat` limits nothing if the C library makes `newfstatat` of it.
+fn other_name(budget: &Budget, profile: &Profile) -> Option<String> {
+    let made: BTreeSet<&str> = profile.calls().map(|count| &*count.call).collect();
+    if budget.section.is_some() || !budget.is_of_one_call() || made.contains(&*budget.call) {
+        return None;
+    }
+    let others: Vec<&str> = made
+        .into_iter()
+        .filter(|made| made.contains(&*budget.call))
+        .collect();
+    if others.is_empty() {
+        return None;
+    }
+    let (call, others) = (&budget.call, others.join(", "));
+    Some(format!(
+        "--budget {budget}: the command made no {call}, but {others}"
+    ))
 }
 
 fn exceeded<'a>(budgets: impl Iterator<Item = &'a Budget>, profile: &Profile) -> Vec<String> {

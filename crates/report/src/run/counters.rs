@@ -13,8 +13,7 @@ use stats::event_count;
 
 /// A wider interval to either side, as a share, marks a count.
 const DOUBT: f64 = 0.05;
-const NOTHING: &str =
-    "no events were counted in this run: measure with 'syscost run --view counters'";
+const NOTHING: &str = "no events were counted in this run: they need 'syscost run --view counters', a processor with counters, and no emulated kernel";
 const WHAT: &str = "per iteration, counted in separate untimed batches, with all processes and threads of the operation; ~: the 95% interval over launches is wider than ±5%; -: something else (perf, the NMI watchdog) used the counters, or the count stayed at an impossible 0";
 
 /// The table, with a note if the run counted no events.

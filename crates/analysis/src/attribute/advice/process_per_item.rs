@@ -5,6 +5,7 @@ use super::output::Advice;
 use super::tree::LOOP;
 use super::workload::Program;
 use crate::attribute::seconds::Seconds;
+use model::prose::some;
 
 pub static RULE: Rule = Rule {
     name: "process-per-item",
@@ -87,10 +88,9 @@ fn programs(caller: &Caller) -> Option<Advice> {
     }
     let (_, most) = caller.around_s(processes, caller.sum(|_| true).calls, [(0.0, CHILD_S); 2]);
     let saved = saved.plus(Seconds::scaled(most, [0.0, 0.5, 1.0]));
-    names.truncate(MOST_NAMES);
     Some(Advice {
         names: vec!["execve".to_string()],
-        subject: Some(names.join(", ")),
+        subject: Some(some(names, MOST_NAMES)),
         calls: processes,
         measured_s: Some(whole_s),
         ..Part::new(caller).advice(processes, saved)
