@@ -148,7 +148,7 @@ impl RunArgs {
         race::start_ups(&environments, time, &interrupt, progress, &note::<str>)
     }
 
-    /// The user is told of those without one, unless a study chose them.
+    /// Prints a note for an environment without a start, unless a study chose it.
     fn has_start_up(&self, environment: &Environment) -> bool {
         let starts = environment
             .check_starts_commands()
@@ -373,7 +373,7 @@ fn check_gate(args: &RunArgs, study: Option<&Study>, plan: &StudyPlan) -> Result
     Ok(())
 }
 
-/// What a user may not have meant.
+/// Notes on patterns and environments that may not select what the user meant.
 fn note_choices(args: &RunArgs, session: &Session) {
     for word in &args.patterns {
         let also = pattern::also_begin(&session.catalogue, word);

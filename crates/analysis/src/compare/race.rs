@@ -356,7 +356,7 @@ impl RaceResult {
         }
     }
 
-    /// Of the environment if environments are compared, else the command.
+    /// The environment if environments are compared, otherwise the command.
     pub fn name(&self) -> &str {
         self.inside
             .as_ref()

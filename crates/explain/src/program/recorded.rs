@@ -26,7 +26,7 @@ pub fn filter() -> String {
     format!("{KERNEL_HALF}{}", marks.concat())
 }
 
-/// Of the kernel with these functions, and of the launcher.
+/// The marks in a kernel with these functions, and those of the launcher.
 pub fn marks(functions: &[(u64, String)]) -> Result<Marks, Failure> {
     let kernel: Marks = functions
         .iter()

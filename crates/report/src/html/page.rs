@@ -26,7 +26,7 @@ pub struct Page {
     pub sections: Vec<Section>,
     pub made_from: String,
     pub numbers: &'static str,
-    /// Of this kind of page.
+    /// The style sheet of this kind of page, beside the one that all pages share.
     pub style: &'static str,
     pub script: &'static str,
     /// JSON, which that script reads.

@@ -132,7 +132,7 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
     .collect()
 }
 
-/// What the output of another tracer does not tell.
+/// A caution about a profile read from another tracer, such as times that its stops inflate.
 pub fn source(profile: &Profile) -> Option<String> {
     let note = &profile.source.as_ref()?.note;
     (!note.is_empty()).then(|| note.clone())

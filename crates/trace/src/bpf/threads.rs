@@ -100,7 +100,8 @@ fn open_waits<'a>(
     })
 }
 
-/// The object of an open is known when it has returned. The kernel's function tells that it waits for a FIFO's other end.
+/// Like [`row`], for a call that has not returned. An open has no object yet, but the kernel function that it sleeps in shows
+/// whether it waits for the other end of a FIFO.
 fn open_row(decoder: &Decoder, mounts: &Mounts, live: &Live) -> WaitCount {
     let row = row(decoder, mounts, &open_key(live));
     let waits_in = || proc_stat::read(format!("/proc/{}/wchan", live.pid)).unwrap_or_default();

@@ -29,7 +29,7 @@ pub struct Entry {
     pub changed: bool,
     /// Known from a list of its directory only: its contents were not used.
     pub only_listed: bool,
-    /// A directory on the way to others: the command did not see its times.
+    /// A directory that only occurs within longer paths: the command did not see its times.
     pub only_passed: bool,
     pub kept: Option<PathBuf>,
 }
@@ -97,7 +97,7 @@ impl Entries {
         self.lead(path);
     }
 
-    /// Notes the directory in which the command begins: it sees its times only if it uses it.
+    /// Notes the working directory. The command sees its times only if it also looks at the directory itself.
     pub fn begins_in(&mut self, directory: &Path) {
         let place = self.lead(directory);
         if let Some(entry) = place.and_then(|place| self.all.get_mut(&place)) {

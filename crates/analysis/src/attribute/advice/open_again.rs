@@ -80,8 +80,8 @@ fn find(caller: &Caller) -> Vec<Advice> {
     )]
 }
 
-/// With what so many opens bring along: the profile does not say which calls were made on the file of a path, so only calls
-/// count that the caller makes for each open of every kind of file that these may be.
+/// Adds the calls that accompany so many opens. The profile does not say which file a call on a descriptor used, so a call
+/// counts only if the program makes it for every open, of each kind of file that these opens may be of.
 fn with_opens<'a>(mut part: Part<'a>, opens: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
     let caller = part.caller;
     let kinds = kinds_of(caller, opens);
