@@ -113,13 +113,21 @@ impl Quantity {
 
 impl Ranged {
     /// The interval is widened to hold it.
+    #[must_use]
     pub fn moved_to(self, value: f64) -> Ranged {
         Ranged {
             value,
-            low_high: self
-                .low_high
-                .map(|(low, high)| (low.min(value), high.max(value))),
+            ..self.holding(value)
         }
+    }
+
+    /// With an interval that is widened to hold `value`.
+    #[must_use]
+    pub fn holding(self, value: f64) -> Ranged {
+        let low_high = self
+            .low_high
+            .map(|(low, high)| (low.min(value), high.max(value)));
+        Ranged { low_high, ..self }
     }
 
     /// `control` is the ratio of the same thing to itself in the same rounds, and how far it is from 1 beyond its own error is an error

@@ -160,7 +160,7 @@ fn by_environment(
         next = 3;
     }
     for group in groups {
-        let ratio = |place: &EnvironmentColumns| place.cell(group, versus);
+        let ratio = |place: &EnvironmentColumns| place.cell(group, doubted_versus);
         let has_ratio = places.iter().any(|place| !ratio(place).text.is_empty());
         let last = next + usize::from(has_ratio);
         parts.push((next..=last).collect());
@@ -183,7 +183,7 @@ fn by_environment(
         )
     });
     let start_up = has_start_up.then(|| start_up::NOTE.to_string());
-    let notes = start_up.into_iter().chain(notes);
+    let notes = start_up.into_iter().chain(doubt_note(groups)).chain(notes);
     let whole = columns.table().titled(title(places)).noted(notes);
     split(&whole, parts, width)
 }
@@ -203,14 +203,15 @@ fn by_case(
         next = last + 1;
         columns = columns
             .right(place.name, |group| place.figure(group))
-            .right("ratio", |group| place.cell(group, versus))
+            .right("ratio", |group| place.cell(group, doubted_versus))
             .shown_if(place.base.is_some());
     }
     if with_entries {
         parts.push(vec![next]);
         columns = columns.left("kernel entries", entries_cell).wrapping();
     }
-    split(&columns.table().titled(title(places)), parts, width)
+    let whole = columns.table().titled(title(places));
+    split(&whole.noted(doubt_note(groups)), parts, width)
 }
 
 /// Each with the first column and as many of `parts`, which are columns that stay together, as fit.
@@ -259,6 +260,25 @@ fn key<'a>(line: &'a Line) -> (&'a str, Case) {
 
 fn versus(line: &Line) -> Cell {
     line.row.map(versus_ratio).into()
+}
+
+/// For tables without its interval: `0.94?` if no difference is known.
+fn doubted_versus(line: &Line) -> Cell {
+    let mut cell = versus(line);
+    if is_doubted(line) {
+        cell.text.push('?');
+    }
+    cell
+}
+
+fn is_doubted(line: &Line) -> bool {
+    let ratio = line.row.and_then(|row| Some(row.versus.as_ref()?.ratio));
+    ratio.is_some_and(|ratio| ratio.low_high.is_some_and(is_unknown))
+}
+
+fn doubt_note(groups: &[Group]) -> Option<String> {
+    let is_any = groups.iter().flatten().any(|line| is_doubted(line));
+    is_any.then(|| "?: no difference is known, as the ratio's interval holds 1".to_string())
 }
 
 /// The cost divided by that in the first environment.
@@ -360,21 +380,36 @@ pub fn reference_calls(summary: &Summary) -> Vec<&Row> {
 /// Ratios between these are equality.
 const EQUAL: (f64, f64) = (0.99, 1.01);
 
-/// `+40.2 ns (x 1.49)`; `the same` if the whole interval is within 1%; `not known (x 0.98 .. 1.22)` if it otherwise holds 1.
+fn is_equal((low, high): (f64, f64)) -> bool {
+    EQUAL.0 <= low && high <= EQUAL.1
+}
+
+fn is_unknown((low, high): (f64, f64)) -> bool {
+    low <= 1.0 && 1.0 <= high && !is_equal((low, high))
+}
+
+/// So much of an effect must be certain, or its interval stands beside it.
+const MOSTLY: f64 = 0.5;
+
+/// `+40.2 ns (x 1.49)`, with the interval if an end of it is nearer to 1 than half the effect; `the same` if the whole interval is within 1%;
+/// `not known (x 0.98 .. 1.22)` if it otherwise holds 1.
 fn added(cost: f64, versus: &Versus) -> String {
     let ratio = versus.ratio;
     let more = signed(cost * (ratio.value - 1.0), nanoseconds);
-    let certain = format!("{more} ns (x {})", three_figures(ratio.value));
+    let times = three_figures(ratio.value);
     let Some((low, high)) = ratio.low_high else {
-        return format!("{certain}, without an interval");
+        return format!("{more} ns (x {times}), without an interval");
     };
-    if EQUAL.0 <= low && high <= EQUAL.1 {
+    let ends = format!("{} .. {}", three_figures(low), three_figures(high));
+    let least = (low - 1.0).abs().min((high - 1.0).abs());
+    if is_equal((low, high)) {
         "the same".to_string()
-    } else if low <= 1.0 && 1.0 <= high {
-        let [low, high] = [low, high].map(three_figures);
-        format!("not known (x {low} .. {high})")
+    } else if is_unknown((low, high)) {
+        format!("not known (x {ends})")
+    } else if least < MOSTLY * (ratio.value - 1.0).abs() {
+        format!("{more} ns (x {times}, {ends})")
     } else {
-        certain
+        format!("{more} ns (x {times})")
     }
 }
 
@@ -420,6 +455,7 @@ mod tests {
         };
         assert_eq!(added(Some((0.98, 1.22))), "not known (x 0.98 .. 1.22)");
         assert_eq!(added(Some((1.05, 1.22))), "+10.0 ns (x 1.10)");
+        assert_eq!(added(Some((1.01, 1.1))), "+10.0 ns (x 1.10, 1.01 .. 1.10)");
         assert_eq!(overheads(&summarize(&run(vec![call("native", 100)]))), None);
     }
 }
