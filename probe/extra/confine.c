@@ -40,6 +40,9 @@
 
 /* ---- failure ---- */
 
+/* Asked before any user namespace, in which everybody may be root. */
+static int began_as_root;
+
 _Noreturn void cannot(const char *call) {
     static const int lacking[] = {EINVAL, ENODEV, ENOENT, ENOTTY, ENXIO, EUSERS};
     char text[200];
@@ -49,7 +52,8 @@ _Noreturn void cannot(const char *call) {
         fail(ENOTSUP, text);
     }
     if (errno != EPERM && errno != EACCES) fail(errno, call);
-    snprintf(text, sizeof text, "this takes root, or the capability for it: %s", call);
+    snprintf(text, sizeof text, "%s: %s", began_as_root ? "not permitted here, even for root"
+                                                        : "this takes root, or the capability for it", call);
     fail(errno, text);
 }
 
@@ -130,7 +134,9 @@ static void seccomp(char **arguments) {
 /* Documentation/userspace-api/spec_ctrl.rst of Linux has the meaning of each errno. */
 static void disable_speculation(unsigned long kind) {
     if (prctl(PR_SET_SPECULATION_CTRL, kind, PR_SPEC_DISABLE, 0, 0) == 0) return;
-    if (errno == ENXIO) fail(ENOTSUP, "prctl(PR_SET_SPECULATION_CTRL): this kernel does not let processes choose");
+    /* EPERM: of indirect branches, that the kernel has no mitigation switched on. */
+    if (errno == ENXIO || errno == EPERM)
+        fail(ENOTSUP, "prctl(PR_SET_SPECULATION_CTRL): this kernel does not let processes choose ('syscost doctor' lists its mitigations)");
     cannot("prctl(PR_SET_SPECULATION_CTRL)");
 }
 
@@ -476,7 +482,7 @@ static void enter(char **way_and_arguments) {
             ways[i].enter(way_and_arguments + 1);
             return;
         }
-    fail(0, "confine: no such way");
+    fail(0, "confine: no such way (docs/options.md lists them)");
 }
 
 /* Ends the words before `--` with NULL and returns those after it. */
@@ -508,6 +514,7 @@ static void wait_for_input(void) {
 }
 
 int main(int argc, char **argv) {
+    began_as_root = geteuid() == 0;
     die_with_parent();
     if (!getenv(HOLD)) wait_for_input();
     char **program = argc > 1 ? program_of(argv + 1) : argv;

@@ -124,6 +124,7 @@ static unsigned probe_type(void) {
     static const char path[] = "/sys/bus/event_source/devices/kprobe/type";
     unsigned type;
     FILE *file = fopen(path, "re");
+    if (!file && errno == ENOENT) fail(ENOTSUP, "kprobe/type is not in /sys/bus/event_source/devices; bpf:fentry needs no kprobes");
     if (!file || fscanf(file, "%u", &type) != 1) cannot(path);
     fclose(file);
     return type;

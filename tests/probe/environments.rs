@@ -41,6 +41,43 @@ fn listing_builds_nothing() {
     assert!(kept.is_empty(), "{kept:?}");
 }
 
+#[test]
+fn an_environment_that_cannot_start_fails_alone_unless_it_is_the_baseline() {
+    let place = Place::new();
+    let start = "run id.getppid file.open_close --time 0.5 --no-verify --env";
+    let output = place.run(format!("{start} native,linux-0.1,static --out run.json"));
+    expect_status(&output, 3);
+    expect_in(stderr(&output), "environment linux-0.1 fails: ");
+    expect_in(
+        stdout(&output),
+        "failed: id.getppid, file.open_close in linux-0.1: ",
+    );
+    for record in list(&place.document("show run.json")["records"]) {
+        let failed = record["environment"] == "linux-0.1";
+        assert_eq!(record["error"].is_object(), failed, "{record:#}");
+        assert_eq!(record["median_ns"].is_number(), !failed, "{record:#}");
+    }
+    let page = place.run("report run.json --format html -o -");
+    expect_in(stdout(&page), "in linux-0.1: ");
+    let compared = place.run("compare run.json run.json --format text");
+    expect_in(stdout(&compared), "(linux-0.1): no result in ");
+    for (environments, reason) in [
+        ("linux-0.1", "environment linux-0.1: "),
+        ("linux-0.1,native", "environment linux-0.1: "),
+        ("linux-0.1,linux-0.2", "environment linux-0.2: "),
+        (
+            "'native,native audit=1'",
+            "are for emulated machines only, e.g. ",
+        ),
+        ("'native,native confine=toaster'", "confine: no such way"),
+    ] {
+        let refused = place.run(format!("{start} {environments}"));
+        expect_status(&refused, 2);
+        expect_in(stderr(&refused), reason);
+        assert!(refused.stdout.is_empty(), "{environments}");
+    }
+}
+
 /// Flags, 32 bits, another C library, an emulated processor; a filter, a mount and a namespace by the launcher; a program that
 /// starts the probe, and a container.
 const KINDS: [&str; 12] = [
@@ -66,8 +103,8 @@ fn ready(place: &Place) -> Vec<Value> {
     let walked: Vec<String> = walked.into_iter().map(str::to_string).collect();
     all.retain(|own| walked.iter().any(|name| own["name"] == *name));
     all.retain(|environment| {
-        is_usable(place, environment)
-            && text(environment, "unit") == "nanoseconds"
+        text(environment, "unit") == "nanoseconds"
+            && is_usable(place, environment)
             && text(environment, "reason").is_empty()
     });
     all

@@ -266,7 +266,7 @@ fn explanation(
 }
 
 /// `None` if it failed or was counted in instructions.
-fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Option<Cost>>> {
+fn costs(mut session: Session, planned: Vec<Planned>) -> Result<Vec<Option<Cost>>> {
     let job = Job {
         planned,
         ..Job::default()

@@ -321,7 +321,7 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
         let left = |whole: Duration| whole.saturating_sub(begun.elapsed());
         options.whole = options.whole.map(left);
     }
-    let session = usage(Session::open_sides(options, sides.clone()))?;
+    let mut session = usage(Session::open_sides(options, sides.clone()))?;
     let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
     check_gate(args, study.as_ref(), &plan)?;
     note_choices(args, &session);
@@ -337,7 +337,7 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
         start_ups,
     };
     session.builds_first(&job).iter().for_each(note);
-    usage(session.check(&job))?;
+    usage(session.check(&job))?.iter().for_each(note);
     let mut ready = session.prepare(job)?;
     ready.shortfall().iter().for_each(note);
     let (run, stored) = ready.measure(&progress, &keep);

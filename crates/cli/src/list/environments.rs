@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use crate::terminal::screen;
 use anyhow::Result;
 use measure::runner::Environment;
-use measure::session::{Readiness, RunOptions, Session, Stage, Watch, readiness_as_built};
+use measure::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
 use model::{JsonDocument, Unit, word};
 use report::{Cell, Columns, Format, Style, Table, write_answer};
 use schemars::JsonSchema;
@@ -61,7 +61,7 @@ fn all() -> Result<Vec<Listed>> {
     for (i, name) in names.iter().enumerate() {
         progress.advance(i as f64 / names.len() as f64, name);
         let environment = Environment::find(name)?;
-        let (status, reason) = readiness_as_built(session.workers(), &environment);
+        let (status, reason) = readiness(session.workers(), &environment);
         let started_with = if environment.has_starter() {
             environment.run
         } else {

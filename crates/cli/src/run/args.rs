@@ -273,7 +273,7 @@ impl TypedValueParser for EnvironmentName {
             // The file exists and is wrong: its error helps more than a list of names.
             Err(error) if name.contains([':', ' ']) => Err(clap::Error::raw(
                 ErrorKind::ValueValidation,
-                format!("environment {name}: {error:#}\n"),
+                format!("{error:#}\n"),
             )),
             Err(_) => {
                 PossibleValuesParser::new(Environment::names()).parse_ref(command, flag, value)

@@ -152,7 +152,7 @@ impl Environment {
         let file = &parts.file;
         ensure!(
             (parts.append.is_empty() && parts.memory.is_none()) || environment.is_guest,
-            "environment {file}: boot parameters and memory are for emulated machines only"
+            "environment {file}: boot parameters and memory are for emulated machines only, e.g. 'linux-6.12 audit=1'; others take confine=WAY (docs/options.md)"
         );
         ensure!(
             parts.cpu.is_none() || environment.cpu.is_some(),

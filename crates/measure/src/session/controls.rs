@@ -12,7 +12,9 @@ impl Session {
         let names: BTreeSet<&str> = planned
             .iter()
             .map(|timed| timed.case.environment.as_str())
-            .filter(|name| *name != NATIVE && self.is_timed_here(name))
+            .filter(|name| {
+                *name != NATIVE && !self.unusable.contains_key(*name) && self.is_timed_here(name)
+            })
             .collect();
         let elsewhere: BTreeSet<Case> = planned
             .iter()

@@ -13,7 +13,7 @@ pub struct Job {
     pub fixtures: Vec<Fixture>,
     pub study: Option<StudyView>,
     pub labels: BTreeMap<String, String>,
-    /// Named by the user: without one of them, nothing is measured.
+    /// Named by the user, and tried before anything is measured.
     pub named_environments: Vec<String>,
     pub names_snippets: bool,
     pub start_ups: BTreeMap<String, StartUp>,

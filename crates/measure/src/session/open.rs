@@ -28,6 +28,8 @@ pub struct Session {
     pub(super) clocks: Clocks,
     pub(super) sides: Sides,
     pub(super) facts: BTreeMap<String, EnvironmentFacts>,
+    /// Environments whose cases fail for this reason; known after the check.
+    pub(super) unusable: BTreeMap<String, Failure>,
     pub(super) remote: Remote,
 }
 
@@ -73,6 +75,7 @@ impl Session {
             clocks,
             sides,
             facts: std::mem::take(&mut remote.environments),
+            unusable: BTreeMap::new(),
             remote,
         })
     }
@@ -148,12 +151,12 @@ pub struct Ready {
 }
 
 impl Session {
-    /// Limits allow as many workers at once, there is room for fixtures, and the environments and snippets that the user named can be
-    /// used.
+    /// Limits allow as many workers at once, there is room for fixtures, and the first environment and the snippets that the user
+    /// named can be used. Returns a line for each other environment that cannot: its cases will fail.
     ///
     /// # Errors
     /// The first check that fails, with the numbers or reasons.
-    pub fn check(&self, job: &Job) -> Result<()> {
+    pub fn check(&mut self, job: &Job) -> Result<Vec<String>> {
         let cases = job.planned.len() as u64;
         let processes = job
             .planned
@@ -172,7 +175,15 @@ impl Session {
                     })
                 })?;
         }
-        self.check_named(job)
+        self.unusable = self.check_named(job)?;
+        let failed = self.unusable.iter();
+        Ok(failed
+            .map(|(name, why)| {
+                format!(
+                    "environment {name} fails: {why}; the others are measured ('syscost list --envs' shows what can be used here)"
+                )
+            })
+            .collect())
     }
 
     /// # Errors

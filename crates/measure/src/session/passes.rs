@@ -87,6 +87,9 @@ impl Session {
     /// The mode is sampled even with --no-verify: that needs no tracer, and the table shows it.
     fn pass_one(&self, planned: &Planned, means: &mut Means) -> Result<Passes, Failure> {
         self.interrupt.check()?;
+        if let Some(failure) = self.unusable.get(&planned.case.environment) {
+            return Err(failure.clone());
+        }
         // Built here: a build must not run beside measurements.
         self.workers.prepare(&planned.case)?;
         let environment = self.workers.environment(&planned.case.environment)?;

@@ -1,17 +1,17 @@
-//! Checks whether environments can be used here: each is built and started once, for a moment. One that the user
-//! named and that cannot be used is refused before anything is measured; those that patterns and
-//! studies name become rows with reasons.
+//! Checks whether environments can be used here: each is built and started once, for a moment. Cases in one that cannot be
+//! used become rows with the reason. If that is the first of a run, with which the others are compared, nothing is measured.
 
 use super::{Job, Session};
 use crate::guest::images::Images;
 use crate::guest::{self, Guest, Options};
 use crate::runner::{Environment, NATIVE, Workers};
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use indexmap::IndexSet;
 use itertools::Itertools;
-use model::{Case, EMPTY_LOOP, Planned, Role};
+use model::{Case, EMPTY_LOOP, Failure, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// The outcome of an environment's start.
 #[derive(Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -27,45 +27,52 @@ pub enum Readiness {
     NotPermitted,
 }
 
-/// As [`readiness`], without building a probe, which takes seconds.
-pub fn readiness_as_built(
-    workers: &Workers,
-    environment: &Environment,
-) -> (Readiness, Option<String>) {
-    let is_unbuilt = !environment.is_guest && workers.lacks_probe_of(&environment.name);
-    if is_unbuilt && environment.check_needs().is_ok() {
-        return (Readiness::NotBuilt, None);
+/// Whether the environment can be used, and a text: what to install, why it was refused, or the images for a machine that
+/// boots any kernel. No probe is built and no such machine is booted: both take seconds.
+pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
+    let images = environment.machine.as_deref().map(images);
+    let needs = environment.check_needs().err();
+    let compiler = if environment.is_built_natively() {
+        None
+    } else {
+        environment.compiler().err()
+    };
+    let mut missing: Vec<String> = needs
+        .into_iter()
+        .chain(compiler)
+        .map(|error| without_name(&format!("{error:#}"), &environment.name).to_string())
+        .collect();
+    if images.as_deref() == Some("") {
+        missing.push("no kernel image; get one with 'syscost kernel fetch VERSION'".to_string());
     }
-    readiness(workers, environment)
+    if !missing.is_empty() {
+        return (Readiness::Missing, Some(missing.join("; ")));
+    }
+    let images = images.map(|releases| format!("kernel images: {releases}"));
+    if workers.lacks_probe_of(&environment.name) {
+        return (Readiness::NotBuilt, images);
+    }
+    if images.is_some() {
+        return (Readiness::Ready, images);
+    }
+    match start(workers, environment) {
+        Ok(()) => (Readiness::Ready, None),
+        Err(failure) => (Readiness::NotPermitted, Some(failure.message)),
+    }
 }
 
-/// Whether the environment can be used, and a text: what to install, why it was refused, or the images for a machine that
-/// boots any kernel. Such a machine is not booted.
-pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
+fn start(workers: &Workers, environment: &Environment) -> Result<(), Failure> {
     let case = Case::native(EMPTY_LOOP).in_environment(&environment.name);
-    let built = if environment.is_guest {
-        environment
-            .check_needs()
-            .map_err(|error| format!("{error:#}"))
-    } else {
-        workers.prepare(&case).map_err(|failure| failure.message)
-    };
-    if let Err(missing) = built {
-        let reason = without_name(&missing, &environment.name).to_string();
-        return (Readiness::Missing, Some(reason));
+    if environment.machine.is_some() {
+        // Booting it takes long, and usually only its image is missing.
+        guest::kernel(environment).map_err(|error| Failure::unsupported(format!("{error:#}")))?;
+        return workers.prepare(&case);
     }
-    // Booting takes seconds for each image: having one is taken for being able to.
-    if let Some(machine) = &environment.machine {
-        return images(machine);
-    }
-    let started = if environment.is_guest {
+    workers.prepare(&case)?;
+    if environment.is_guest {
         Guest::boot(workers, &environment.name, &Options::default()).map(drop)
     } else {
         workers.start_greeted(&case).map(drop)
-    };
-    match started {
-        Ok(()) => (Readiness::Ready, None),
-        Err(failure) => (Readiness::NotPermitted, Some(failure.message)),
     }
 }
 
@@ -74,22 +81,13 @@ fn without_name<'a>(message: &'a str, name: &str) -> &'a str {
     message.strip_prefix(&prefix).unwrap_or(message)
 }
 
-fn images(machine: &str) -> (Readiness, Option<String>) {
-    let releases = Images::open()
-        .map(|images| images.all())
-        .unwrap_or_default()
-        .into_iter()
+fn images(machine: &str) -> String {
+    let all = Images::open().map(|images| images.all());
+    let fitting = all.unwrap_or_default().into_iter();
+    fitting
         .filter(|image| image.facts.architecture == machine)
         .map(|image| image.facts.release)
-        .join(", ");
-    if releases.is_empty() {
-        (
-            Readiness::Missing,
-            Some("no kernel image; 'syscost kernel fetch VERSION' gets one".to_string()),
-        )
-    } else {
-        (Readiness::Ready, Some(format!("kernel images: {releases}")))
-    }
+        .join(", ")
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -97,61 +95,67 @@ fn images(machine: &str) -> (Readiness, Option<String>) {
 pub struct Refused(pub Vec<String>);
 
 impl Session {
-    pub(super) fn check_named(&self, job: &Job) -> Result<()> {
-        let named: BTreeSet<&str> = job.named_environments.iter().map(String::as_str).collect();
+    /// The environments that the user named and that cannot be used, each with the reason.
+    pub(super) fn check_named(&self, job: &Job) -> Result<BTreeMap<String, Failure>> {
+        let asked = job.planned.iter().filter(|one| one.role == Role::Asked);
+        let names: IndexSet<&str> = asked
+            .clone()
+            .map(|planned| planned.case.environment.as_str())
+            .collect();
+        let named = names
+            .iter()
+            .filter(|name| job.named_environments.iter().any(|one| one == *name));
+        let failed: BTreeMap<String, Failure> = named
+            .filter_map(|name| Some((name.to_string(), refusal(&self.workers, name)?)))
+            .collect();
         let mut lines = Vec::new();
-        for name in named.into_iter().filter(|name| {
-            job.planned
-                .iter()
-                .any(|planned| planned.case.environment == *name)
-        }) {
-            lines.extend(refusal(&self.workers, name).map(|why| {
-                let why = without_name(&why, name);
-                format!("environment {name}: {why}")
-            }));
-        }
-        if lines.is_empty() && job.names_snippets {
-            for Planned { case, .. } in job
-                .planned
-                .iter()
-                .filter(|planned| planned.case.language.is_some() && planned.role == Role::Asked)
-            {
-                lines.extend(
-                    self.workers
-                        .prepare(case)
-                        .err()
-                        .map(|why| format!("{case}: {}", why.message)),
-                );
-            }
+        let base = names.first().and_then(|name| failed.get(*name));
+        if base.is_some() || failed.values().any(is_misspelled) {
+            lines.extend(
+                failed
+                    .iter()
+                    .map(|(name, why)| format!("environment {name}: {why}")),
+            );
+        } else if job.names_snippets {
+            lines.extend(self.unbuilt(asked.map(|planned| &planned.case), &failed));
         }
         self.interrupt.check()?;
+        ensure!(lines.is_empty(), Refused(lines));
+        Ok(failed)
+    }
+
+    fn unbuilt<'a>(
+        &self,
+        cases: impl Iterator<Item = &'a Case>,
+        failed: &BTreeMap<String, Failure>,
+    ) -> Vec<String> {
+        let mut lines: Vec<String> = cases
+            .filter(|case| case.language.is_some() && !failed.contains_key(&case.environment))
+            .filter_map(|case| {
+                let why = self.workers.prepare(case).err()?;
+                Some(format!("{case}: {why}"))
+            })
+            .collect();
         // Several snippets may fail for the same missing compiler.
         lines.dedup();
-        if lines.is_empty() {
-            Ok(())
-        } else {
-            Err(Refused(lines).into())
-        }
+        lines
     }
 }
 
-fn refusal(workers: &Workers, name: &str) -> Option<String> {
-    let environment = match workers.environment(name) {
-        Ok(environment) => environment,
-        Err(failure) => return Some(failure.message),
-    };
-    if environment.machine.is_some() {
-        // Booting it takes long, and usually only its image is missing.
-        return guest::kernel(&environment)
-            .err()
-            .map(|error| format!("{error:#}"));
-    }
+/// The launcher puts its name in front of words that it does not know, and not of what this machine refuses.
+fn is_misspelled(failure: &Failure) -> bool {
+    failure.message.starts_with("confine: ")
+}
+
+fn refusal(workers: &Workers, name: &str) -> Option<Failure> {
     if name == NATIVE {
         return None;
     }
-    let (readiness, why) = readiness(workers, &environment);
-    if readiness == Readiness::Ready {
-        return None;
-    }
-    why
+    let environment = workers.environment(name);
+    let started = environment.and_then(|environment| start(workers, &environment));
+    let failure = started.err()?;
+    Some(Failure {
+        message: without_name(&failure.message, name).to_string(),
+        ..failure
+    })
 }

@@ -198,7 +198,7 @@ fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
         .collect()
 }
 
-/// `file.stat: no result in a, b: EINVAL: ...`
+/// `file.stat, file.statx: no result in a, b: EINVAL: ...`
 fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
     let mut failed = Vec::new();
     for row in &comparison.rows {
@@ -208,9 +208,14 @@ fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
             }
         }
     }
-    grouped(failed)
+    let rows = grouped(failed)
+        .into_iter()
+        .map(|((row, failure), files)| ((files, failure), row));
+    grouped(rows)
         .iter()
-        .map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", few(files)))
+        .map(|((files, failure), rows)| {
+            format!("{}: no result in {}: {failure}", few(rows), few(files))
+        })
         .collect()
 }
 

@@ -332,22 +332,25 @@ fn in_any_order(entries: &str) -> Vec<String> {
     calls
 }
 
-/// A line per case and reason, with all environments in which it failed so.
+/// A line per reason, with all cases that failed so in the same environments.
 pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
     let failed = rows
         .iter()
         .filter_map(|row| Some((row.case.to_string(), row.failure()?.message.as_str(), row)));
     let places =
         grouped(failed.map(|(case, why, row)| ((case, why), row.case.environment.as_str())));
-    places
+    let cases = places
+        .into_iter()
+        .map(|((case, why), places)| ((places, why), case));
+    grouped(cases)
         .iter()
-        .map(|((case, why), places)| {
+        .map(|((places, why), cases)| {
             let places = if several {
                 format!(" in {}", few(places))
             } else {
                 String::new()
             };
-            format!("failed: {case}{places}: {why}")
+            format!("failed: {}{places}: {why}", few(cases))
         })
         .collect()
 }
@@ -418,6 +421,7 @@ mod tests {
     use super::*;
     use analysis::summary::summarize;
     use model::fixtures::{entering, in_environment, run};
+    use model::{Failure, Outcome};
     use stats::Ranged;
 
     #[test]
@@ -429,6 +433,26 @@ mod tests {
         ];
         assert_eq!(in_any_order(one), in_any_order(other));
         assert_ne!(in_any_order(one), in_any_order(more));
+    }
+
+    #[test]
+    fn an_environment_that_cannot_start_is_one_line() {
+        let refused = Failure::unsupported("EPERM: prctl");
+        let records = ["native", "box"].map(|environment| {
+            ["id.getppid", "file.stat"].map(|id| {
+                let case = Case::native(id).in_environment(environment);
+                let outcome = Outcome::Failed(refused.clone());
+                if environment == "box" {
+                    model::Record::new(case, outcome)
+                } else {
+                    entering(id, 100, &[])
+                }
+            })
+        });
+        let summary = summarize(&run(records.concat()));
+        let rows: Vec<&Row> = summary.rows.iter().collect();
+        let line = "failed: id.getppid, file.stat in box: EPERM: prctl";
+        assert_eq!(failures(&rows, true), [line]);
     }
 
     #[test]
