@@ -42,6 +42,31 @@ fn listing_builds_nothing() {
 }
 
 #[test]
+fn a_machine_lacks_its_emulator_its_compiler_and_its_kernel() {
+    let place = Place::new();
+    let list = |format: &str| {
+        place
+            .command(format!("list --envs --format {format}"))
+            .env("XDG_STATE_HOME", place.path())
+            .env("PATH", place.path())
+            .env_remove("CC")
+            .output()
+            .unwrap()
+    };
+    let found = json(&list("json"));
+    let parts = ["install qemu-system-x86", "gcc", "syscost kernel fetch "];
+    for linux in found["environments"].as_array().unwrap() {
+        if linux["name"] == "linux" {
+            assert_eq!(linux["status"], "missing");
+            expect_in(text(linux, "reason"), parts);
+        }
+    }
+    // Lines are broken at any space.
+    let shown = stdout(&list("text")).replace("\n  ", " ");
+    expect_in(shown, parts);
+}
+
+#[test]
 fn an_environment_that_cannot_start_fails_alone_unless_it_is_the_baseline() {
     let place = Place::new();
     let start = "run id.getppid file.open_close --time 0.5 --no-verify --env";

@@ -5,7 +5,8 @@ use crate::terminal::screen;
 use anyhow::Result;
 use measure::runner::Environment;
 use measure::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
-use model::{JsonDocument, Unit, word};
+use model::prose::few;
+use model::{JsonDocument, Unit, grouped, word};
 use report::{Cell, Columns, Format, Style, Table, write_answer};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -106,11 +107,20 @@ fn table(environments: &[Listed]) -> Table {
         .filter(|e| e.status == Readiness::NotBuilt)
         .count();
     let count = format!(
-        "{ready} of {} are ready; {unbuilt} are built at their first use; --format json shows what the others lack",
+        "{ready} of {} are ready; {unbuilt} are built at their first use",
         environments.len()
     );
     let use_them = "'syscost run --env native,NAME' shows them side by side".to_string();
-    columns.table().noted([count, use_them])
+    let missing = environments
+        .iter()
+        .filter(|e| !matches!(e.status, Readiness::Ready | Readiness::NotBuilt))
+        .filter_map(|e| Some((e.reason.as_deref()?, &e.name)));
+    let missing = grouped(missing);
+    let lines = missing
+        .iter()
+        .map(|(reason, names)| format!("{}: {reason}", few(names)));
+    let notes: Vec<String> = lines.chain([count, use_them]).collect();
+    columns.table().noted(notes)
 }
 
 /// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.
@@ -119,7 +129,7 @@ fn status(listed: &Listed) -> String {
         .reason
         .as_deref()
         .unwrap_or_default()
-        .rsplit_once("; install ")
+        .split_once("; install ")
     {
         Some((_, package)) if listed.status == Readiness::Missing => {
             let first = package.split([':', '(', ',']).next().unwrap_or_default();
