@@ -189,6 +189,7 @@ mod tests {
             steal_since_boot_percent: Some(0.0),
             heat_throttles: None,
             nominal_mhz: None,
+            speculation: vec!["ssbd", "spec-ib"],
         };
         (host, checks)
     }
@@ -390,6 +391,20 @@ mod tests {
         assert!(advice(|_, checks| checks.ptrace_scope = Some(2)).contains("lower it to 1"));
         assert!(advice(|host, _| host.container = Some("docker".into())).contains("SYS_PTRACE"));
         assert!(advice(|host, _| host.taxes = vec![tax("ptrace")]).contains("without the tracer"));
+    }
+
+    #[test]
+    fn environments_that_cannot_work_here_are_not_advised() {
+        fn advice(speculation: Vec<&'static str>) -> String {
+            let (mut host, mut checks) = quiet();
+            host.mitigations = vec!["spec_store_bypass: Mitigation: prctl".to_string()];
+            checks.speculation = speculation;
+            machine::mitigations(&host, &checks).unwrap().advice
+        }
+
+        assert!(advice(vec!["ssbd", "spec-ib"]).contains("--env native,ssbd,spec-ib` measures 2"));
+        assert!(advice(vec!["ssbd"]).contains("--env native,ssbd` measures 1"));
+        assert!(advice(vec![]).contains("lets no process choose"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::counters::{Offer, offer};
 use super::host::StealClock;
 use super::output::output;
+use super::status::Status;
 use super::taxes::tracing_directory;
 use super::{Sources, private};
 use nix::sys::ptrace;
@@ -28,6 +29,8 @@ pub struct Checks {
     pub heat_throttles: Option<u64>,
     /// The clock frequency that a virtual machine is given, which is not the one it runs at.
     pub nominal_mhz: Option<f64>,
+    /// Environments whose mitigation this kernel lets a process choose.
+    pub speculation: Vec<&'static str>,
 }
 
 const EVERYWHERE: [&str; 3] = ["/proc/self", "/dev/null", "/dev/zero"];
@@ -51,7 +54,23 @@ pub fn checks(sources: &Sources) -> Checks {
         steal_since_boot_percent: StealClock::since_boot().percent_since(sources),
         heat_throttles: heat_throttles(sources),
         nominal_mhz: super::host::nominal_mhz(sources),
+        speculation: speculation(sources),
     }
+}
+
+/// As prctl(PR_GET_SPECULATION_CTRL) would report it, by the texts of fs/proc/array.c of Linux.
+fn speculation(sources: &Sources) -> Vec<&'static str> {
+    let status = Status(sources.text("proc/self/status").unwrap_or_default());
+    let by_field = [
+        ("Speculation_Store_Bypass", "thread ", "ssbd"),
+        ("SpeculationIndirectBranch", "conditional ", "spec-ib"),
+    ];
+    let chosen = by_field.into_iter().filter(|(field, text, _)| {
+        status
+            .field(field)
+            .is_some_and(|value| value.starts_with(text))
+    });
+    chosen.map(|(_, _, environment)| environment).collect()
 }
 
 fn heat_throttles(sources: &Sources) -> Option<u64> {
@@ -101,4 +120,28 @@ fn version(compiler: &str) -> Option<String> {
         .lines()
         .next()
         .map(str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::tree;
+
+    #[test]
+    fn only_what_a_process_may_choose_is_an_environment() {
+        for (status, expected) in [
+            (
+                "Speculation_Store_Bypass:\tvulnerable\nSpeculationIndirectBranch:\talways enabled\n",
+                &[][..],
+            ),
+            ("Speculation_Store_Bypass:\tthread vulnerable\n", &["ssbd"]),
+            (
+                "Speculation_Store_Bypass:\tthread vulnerable\nSpeculationIndirectBranch:\tconditional enabled\n",
+                &["ssbd", "spec-ib"],
+            ),
+        ] {
+            let (_directory, sources) = tree(&[("proc/self/status", status)]);
+            assert_eq!(speculation(&sources), expected, "{status}");
+        }
+    }
 }
