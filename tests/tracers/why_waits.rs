@@ -249,7 +249,8 @@ fn a_lock_has_the_thread_that_gave_it_up() {
         (&"lock".into(), &"thread holding".into())
     );
     assert!(
-        wait["on"].as_str().unwrap().starts_with("futex 0x"),
+        wait["on"].as_str().unwrap().starts_with("futex 0x")
+            && wait["on"].as_str().unwrap().ends_with(" lock"),
         "{wait}"
     );
     assert!(wait["blocked_s"].as_f64().unwrap() > 0.05, "{wait}");

@@ -94,8 +94,8 @@ pub struct WaitCount {
     /// Kind of the call's descriptor; of poll and epoll, of one that was ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub descriptor: Option<DescriptorKind>,
-    /// The object of the call: a path, the address of the socket's peer, or a futex; `own` and the socket's own address if it has no
-    /// peer, `clients of` and its own address if its peer is one.
+    /// The object of the call: a path, the address of the socket's peer, or a futex's address and, if it is known, the
+    /// name of its variable; `own` and the socket's own address if it has no peer, `clients of` and its own address if its peer is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// Who is at the other end of a socket.

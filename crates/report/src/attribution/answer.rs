@@ -1,19 +1,28 @@
-//! The first lines of `why`: threads that hang, the greatest saving or, if none is known, the largest parts of the time.
+//! The first lines of `why`: threads that hang or wait for locks, the greatest saving or, if none is known, the largest parts of the
+//! time.
 
 use super::advice;
 use super::hung::hung_lines;
 use super::ledger::ledger_rows;
+use super::notes;
 use super::rows::Row;
 use super::time::time_rows;
 use super::why::ALL;
 use crate::numbers::{counted, duration, percent};
 use analysis::attribute::Attribution;
+use analysis::attribute::blocked::Because;
+use analysis::attribute::ledger::{Ledger, LedgerPart, LedgerWait, State};
 use analysis::attribute::spent::{PartKind, Spent};
+use indexmap::IndexMap;
 use model::Profile;
+use model::prose::some;
 
 /// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
 const MOST_ROWS: usize = 3;
+/// From this share of the threads' time on, waiting for locks is the answer.
+const LOCK_BOUND: f64 = 0.1;
+const MOST_FUNCTIONS: usize = 2;
 /// Parts with a smaller share of the time are not named in the answer.
 const LEAST: f64 = 0.05;
 
@@ -21,7 +30,12 @@ const LEAST: f64 = 0.05;
 pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     let threads = attribution.threads.as_ref();
     let mut lines = threads.map_or_else(Vec::new, |ledger| hung_lines(attribution, ledger));
-    if !profile.is_service() {
+    if lines.is_empty() {
+        lines.extend(threads.and_then(lock_bound));
+    }
+    let computes =
+        threads.is_none_or(|ledger| seconds_of(ledger, user_mode) > seconds_of(ledger, is_lock));
+    if !profile.is_service() && computes {
         lines.extend(user_bound(&attribution.time));
     }
     let entering_s = entering_s(attribution);
@@ -97,6 +111,65 @@ fn part(row: &Row) -> String {
     format!("{} {}{what}", row.name, duration(row.seconds))
 }
 
+fn is_lock(part: &LedgerPart) -> bool {
+    let because = Because::Lock;
+    part.state == State::Blocked { because }
+}
+
+fn user_mode(part: &LedgerPart) -> bool {
+    let cpu = part.cpu.as_ref();
+    cpu.is_some_and(|cpu| cpu.kind == PartKind::UserMode)
+}
+
+fn seconds_of(ledger: &Ledger, is_one: fn(&LedgerPart) -> bool) -> f64 {
+    let parts = ledger.parts.iter().filter(|part| is_one(part));
+    parts.map(|part| part.seconds).sum()
+}
+
+/// The answer for threads that wait for each other's locks: the lock with most of the time, where they wait, and who holds it.
+fn lock_bound(ledger: &Ledger) -> Option<String> {
+    let share = seconds_of(ledger, is_lock) / ledger.thread_s;
+    if share < LOCK_BOUND {
+        return None;
+    }
+    let mut locks: IndexMap<_, (f64, Vec<&LedgerWait>)> = IndexMap::new();
+    for part in ledger.parts.iter().filter(|part| is_lock(part)) {
+        let wait = part.wait.as_ref()?;
+        let (seconds, waits) = locks.entry((&wait.process, &wait.on)).or_default();
+        *seconds += part.seconds;
+        waits.push(wait);
+    }
+    let all = locks.len() as u64;
+    let most = locks
+        .into_iter()
+        .max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
+    let ((process, on), (_, waits)) = most?;
+    // The address of a lock that is no variable means nothing to a reader: its functions do.
+    let on = on.as_deref().map(notes::lock);
+    let on = on
+        .filter(|on| !on.starts_with("futex "))
+        .unwrap_or("a lock".into());
+    let lock = match all {
+        1 => on.to_string(),
+        _ => format!("{}, most of it for {on}", counted(all, "lock")),
+    };
+    let names = waits.iter().filter_map(|wait| wait.function.as_deref());
+    let functions: Vec<String> = names.map(notes::function).collect();
+    let place = match functions.len() {
+        0 => String::new(),
+        _ => format!(" in {}", some(&functions, MOST_FUNCTIONS)),
+    };
+    let holder = waits[0].by.as_ref().map_or_else(String::new, |by| {
+        let is_unnamed = by.strip_prefix("thread ") == Some(process);
+        let by = if is_unnamed { "another thread" } else { by };
+        format!(", which {by} holds")
+    });
+    Some(format!(
+        "Lock contention: threads wait {}% of their time for {lock}{place}{holder}.",
+        percent(100.0 * share)
+    ))
+}
+
 /// The answer for a program that computes. Waiting for a CPU, which other programs cause, and tracing are left out of the share.
 fn user_bound(time: &Spent) -> Option<String> {
     let (whole_s, user_s) = (time.untraced_s(0.0)?, time.seconds_of(PartKind::UserMode));
@@ -128,6 +201,42 @@ fn user_bound(time: &Spent) -> Option<String> {
 mod tests {
     use super::*;
     use analysis::attribute::spent::Part;
+
+    #[test]
+    fn the_lock_with_most_of_the_time_is_named_with_its_functions() {
+        fn part(seconds: f64, on: &str, function: &str) -> LedgerPart {
+            let because = Because::Lock;
+            LedgerPart {
+                state: State::Blocked { because },
+                seconds,
+                waits: None,
+                wait: Some(LedgerWait {
+                    process: "app".into(),
+                    on: Some(on.into()),
+                    by: Some("thread app".into()),
+                    function: Some(function.into()),
+                    ..LedgerWait::default()
+                }),
+                cpu: None,
+            }
+        }
+
+        let mut ledger = Ledger {
+            thread_s: 10.0,
+            parts: vec![
+                part(2.0, "futex 0x10 queue", "push"),
+                part(1.0, "futex 0x10 queue", "pop"),
+            ],
+            ..Ledger::default()
+        };
+        let expected = "Lock contention: threads wait 30% of their time for lock queue in push(), pop(), which another thread holds.";
+        assert_eq!(lock_bound(&ledger).as_deref(), Some(expected));
+        ledger.parts.push(part(2.5, "futex 0x20", "log"));
+        let expected = "Lock contention: threads wait 55% of their time for 2 locks, most of it for lock queue in push(), pop(), which another thread holds.";
+        assert_eq!(lock_bound(&ledger).as_deref(), Some(expected));
+        ledger.thread_s = 100.0;
+        assert_eq!(lock_bound(&ledger), None);
+    }
 
     #[test]
     fn the_share_of_user_mode_is_that_without_waiting_for_a_cpu() {

@@ -1,5 +1,6 @@
 //! Sentences about hung threads and deadlocks.
 
+use super::notes::lock;
 use crate::numbers::{counted, duration};
 use analysis::attribute::Attribution;
 use analysis::attribute::hung::Hung;
@@ -76,12 +77,12 @@ fn since(hung: &Hung) -> String {
     format!("for at least {}", duration(hung.waited_s))
 }
 
-/// `transfer() for futex 0x563d6257e060`
+/// `transfer() for lock accounts`, `transfer() for futex 0x563d6257e060`
 fn place(hung: &Hung) -> String {
     let function = hung.function.as_ref();
     let function = function.map_or_else(|| hung.call.clone(), |name| format!("{name}()"));
     match (&hung.on, hung.lock) {
-        (Some(on), true) => format!("{function} for {on}"),
+        (Some(on), true) => format!("{function} for {}", lock(on)),
         (Some(on), false) if hung.function.is_none() => format!("{function} on {on}"),
         (Some(on), false) => format!("{function}: {} on {on}", hung.call),
         (None, _) if hung.function.is_none() => function,

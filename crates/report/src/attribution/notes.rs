@@ -8,6 +8,7 @@ use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use model::LockCount;
 use model::runtime::name_and_line;
+use std::borrow::Cow;
 use std::net::SocketAddr;
 
 /// `2.28 to 9.10`; empty if both ends look the same.
@@ -53,6 +54,15 @@ pub fn basis(basis: &Basis) -> String {
         .join(" less ")
 }
 
+/// `lock shared_lock` for a futex that is a variable; other objects as they are.
+pub fn lock(on: &str) -> Cow<'_, str> {
+    let mut words = on.splitn(3, ' ');
+    match (words.next(), words.nth(1)) {
+        (Some("futex"), Some(variable)) => Cow::Owned(format!("lock {variable}")),
+        _ => Cow::Borrowed(on),
+    }
+}
+
 /// Beginnings of calls that write to a pipe, socket or queue.
 const SENDING: [&str; 6] = [
     "write",
@@ -72,7 +82,8 @@ pub fn wait(wait: &Wait) -> String {
     } else {
         None
     };
-    let call = futex.unwrap_or(&wait.call);
+    let futex = futex.map(lock);
+    let call = futex.as_deref().unwrap_or(&wait.call);
 
     let is_listener = on.is_some_and(|on| on.starts_with("own "));
     let preposition = match wait.reason {

@@ -282,10 +282,12 @@ fn dropped(raw: &Raw) -> impl Iterator<Item = String> {
     })
 }
 
-/// A futex's address, the peer of a socket, or another object's name.
+/// A futex's address with the name of its variable, the peer of a socket, or another object's name.
 pub fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Option<String> {
     if name.kind as u8 == kind::FUTEX {
-        return Some(format!("futex {:#x}", name.inode));
+        let variable = String::from_utf8_lossy(&name.text[..name.length.into()]);
+        let futex = format!("futex {:#x} {variable}", name.inode);
+        return Some(futex.trim_end().to_string());
     }
     match address(name) {
         Some(peer) => address_text(&peer),

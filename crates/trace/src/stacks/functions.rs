@@ -1,10 +1,10 @@
-//! The functions of an ELF file or of a perf map by address, with names as programmers wrote them.
+//! The functions and variables of an ELF file, or the functions of a perf map, by address, with names as programmers wrote them.
 
 use super::budget::{Budget, Metered};
 use super::image;
 use object::elf::{
     FileHeader32, FileHeader64, SHF_EXECINSTR, SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC,
-    STT_GNU_IFUNC, STT_NOTYPE,
+    STT_GNU_IFUNC, STT_NOTYPE, STT_OBJECT,
 };
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym};
 use object::{Endianness, ReadCache, ReadRef, SectionIndex};
@@ -23,7 +23,7 @@ const UNSIZED: u64 = 4096;
 /// The entry point if it has no symbol: its length, a few instructions, and its name.
 const START: (u64, &[u8]) = (32, b"_start");
 
-/// Functions in the order of their addresses.
+/// Functions and variables in the order of their addresses.
 #[derive(Debug, Default)]
 pub struct Functions {
     all: Vec<Function>,
@@ -139,8 +139,9 @@ impl Functions {
             }
             let at = symbol.st_name(endian) as usize;
             let name = names.get(at..).unwrap_or_default();
-            let is_function = match symbol.st_type() {
+            let is_named = match symbol.st_type() {
                 STT_FUNC | STT_GNU_IFUNC => true,
+                STT_OBJECT => symbol.st_size(endian).into() > 0,
                 // Functions in assembler have no type. Neither have marks such as `$x`, which are not names.
                 STT_NOTYPE => {
                     !name.starts_with(b"$")
@@ -151,7 +152,7 @@ impl Functions {
                 }
                 _ => false,
             };
-            if is_function && symbol.st_shndx(endian) != SHN_UNDEF {
+            if is_named && symbol.st_shndx(endian) != SHN_UNDEF {
                 let (start, bytes) = (symbol.st_value(endian), symbol.st_size(endian));
                 let most = name.get(..LONGEST_SYMBOL).unwrap_or(name);
                 let length = most.iter().position(|byte| *byte == 0);
@@ -181,10 +182,7 @@ impl Functions {
     /// The name of the function that contains an address. A function without a size goes on to the next one, or to `begins`, at which
     /// by an unwind entry the address's function begins.
     pub fn containing(&self, address: u64, begins: Option<u64>) -> Option<String> {
-        let next = self
-            .all
-            .partition_point(|function| function.start <= address);
-        let function = self.all.get(next.checked_sub(1)?)?;
+        let function = self.last_before(address)?;
         let inside = match function.bytes {
             0 => begins.map_or(address - function.start < UNSIZED, |start| {
                 start <= function.start
@@ -192,21 +190,34 @@ impl Functions {
             bytes => address - function.start < bytes,
         };
         if inside || begins == Some(function.start) {
-            Some(demangled(&String::from_utf8_lossy(text(
-                &self.names,
-                function,
-            ))))
+            Some(self.name(function))
         } else {
             None
         }
     }
-}
 
-fn text<'a>(names: &'a [u8], function: &Function) -> &'a [u8] {
-    let (at, length) = function.name;
-    names
-        .get(at as usize..(at + length) as usize)
-        .unwrap_or_default()
+    /// The variable that contains an address, such as `lock` or `pool+0x28`.
+    pub fn variable(&self, address: u64) -> Option<String> {
+        let variable = self.last_before(address)?;
+        match address - variable.start {
+            0 => Some(self.name(variable)),
+            offset if offset < variable.bytes => {
+                Some(format!("{}+{offset:#x}", self.name(variable)))
+            }
+            _ => None,
+        }
+    }
+
+    fn last_before(&self, address: u64) -> Option<&Function> {
+        let next = self.all.partition_point(|each| each.start <= address);
+        self.all.get(next.checked_sub(1)?)
+    }
+
+    fn name(&self, function: &Function) -> String {
+        let (at, length) = function.name;
+        let name = self.names.get(at as usize..(at + length) as usize);
+        demangled(&String::from_utf8_lossy(name.unwrap_or_default()))
+    }
 }
 
 fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
@@ -283,6 +294,14 @@ mod tests {
             [0xfff, 0x1000, 0x101f, 0x1020, 0x1030].map(|at| functions.containing(at, None)),
             expected
         );
+    }
+
+    #[test]
+    fn a_variable_is_named_with_the_offset_in_it() {
+        let functions = from_perf_map("1000 28 lock\n2000 40 pool\n");
+        let names = [0xfff, 0x1000, 0x2028, 0x2040].map(|at| functions.variable(at));
+        let expected = [None, Some("lock"), Some("pool+0x28"), None];
+        assert_eq!(names, expected.map(|name| name.map(str::to_string)));
     }
 
     #[test]

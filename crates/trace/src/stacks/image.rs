@@ -179,6 +179,11 @@ impl Image {
         name.unwrap_or_else(|| format!("{}+{offset:#x}", self.name))
     }
 
+    /// The variable at an address, as the file numbers addresses.
+    pub fn variable(&self, address: u64) -> Option<String> {
+        self.functions().variable(address)
+    }
+
     fn functions(&self) -> &Functions {
         self.functions.get_or_init(|| {
             let budget = &self.budget;

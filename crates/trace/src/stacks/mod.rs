@@ -438,6 +438,16 @@ impl Stacks {
         functions.collect()
     }
 
+    /// The variable at an address of a process. The data of a file is mapped behind its code.
+    pub fn variable(&self, pid: u32, address: u64) -> Option<String> {
+        let mappings = &self.processes.get(&pid)?.mappings;
+        let behind = mappings.partition_point(|mapping| mapping.start <= address);
+        let code = mappings.get(behind.checked_sub(1)?)?;
+        let moved = code.start.checked_sub(code.image.address(code.offset)?)?;
+        let variable = || code.image.variable(address - moved);
+        self.files.budget.timed(variable).flatten()
+    }
+
     /// A line for the user if files were not read because of the budget.
     pub fn warning(&self) -> Option<String> {
         self.files.budget.warning()
