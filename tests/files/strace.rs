@@ -370,7 +370,10 @@ fn the_slowest_calls_of_a_log_are_known() {
 fn savings_without_times_are_unknown_and_keep_their_number() {
     let reads = "read(3</etc/x>, \"a\", 1) = 1\n".repeat(5000) + "exit_group(0) = ?\n";
     let text = shown(&reads, "why log");
-    expect_in(&text, "5,000 read of 1 byte each: its time is not known");
+    expect_in(
+        &text,
+        "5,000 read calls of 1 byte each: its time is not known",
+    );
     let json: Value = serde_json::from_str(&shown(&reads, "why log --format json")).unwrap();
     assert_eq!(json["advice"][0]["saved_s"], Value::Null);
     let timed = shown(&reads.replace("= 1\n", "= 1 <0.000100>\n"), "why log");

@@ -343,7 +343,7 @@ fn advice_names_only_calls_that_are_made_as_often() {
     );
     place.write("q.json", profile);
     let text = place.printed("why q.json");
-    expect_in(&text, "19,998 x openat+close of /x: ");
+    expect_in(&text, "/x opened 19,998 times (openat+close): ");
 }
 
 /// Calls that are advice each, among many others.

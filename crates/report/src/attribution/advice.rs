@@ -1,16 +1,16 @@
 //! Advice in words: who makes which calls, where, and what to change. All formats of attributions call it.
 
 use crate::attribution::notes::{function, is_traced};
-use crate::numbers::{duration, thousands};
+use crate::numbers::{counted, duration, thousands};
 use analysis::attribute::advice::{Advice, Time};
 use analysis::attribute::seconds::Seconds;
 use analysis::attribute::spent::Spent;
-use model::prose::{counted, some};
+use model::prose::some;
 
 const MOST_CALLS: usize = 5;
 const MOST_PATHS: usize = 3;
 
-/// `app: 20,000 x openat+close of /etc/hostname, in load(): about 0.06 s of 0.40 s (0.05 s to 0.07 s). Keep it open, ...`
+/// `app: /etc/hostname opened 20,000 times (openat+close), in load(): about 0.06 s of 0.40 s (0.05 s to 0.07 s). Keep it open, ...`
 pub fn line(advice: &Advice, time: &Spent, bare_s: f64) -> String {
     let saved = advice.saved.map_or_else(
         || "its time is not known".to_string(),
@@ -86,7 +86,7 @@ fn cause(advice: &Advice, paths: usize) -> String {
     )
 }
 
-/// `20,000 read of 1 byte each`, `20,000 x openat+read+close of /etc/hostname`
+/// `20,000 read calls of 1 byte each`, `/etc/hostname opened 20,000 times (openat+read+close)`
 fn calls(advice: &Advice) -> String {
     let number = thousands(advice.calls as f64);
     let names = some(&advice.names, MOST_CALLS);
@@ -98,9 +98,9 @@ fn calls(advice: &Advice) -> String {
     [
         (
             "{turns}",
-            format!("{number} x {}", names.replace(", ", "+")),
+            format!("{number} times ({})", names.replace(", ", "+")),
         ),
-        ("{calls}", format!("{number} {names}")),
+        ("{calls}", counted(advice.calls, &format!("{names} call"))),
         ("{names}", names),
         ("{items}", thousands(advice.items as f64)),
         (
@@ -116,17 +116,21 @@ fn calls(advice: &Advice) -> String {
     })
 }
 
-/// ` (most: a.h 150,000, b.h 149,000)`
+/// `, most time on a.h (150,000 calls), b.h (149,000 calls)`
 fn most(advice: &Advice, paths: usize) -> String {
     let named = advice.paths.iter().take(paths);
     let named: Vec<String> = named
-        .map(|path| format!("{} {}", path.path, thousands(path.calls as f64)))
+        .map(|path| format!("{} ({})", path.path, counted(path.calls, "call")))
         .collect();
+    let measure = match advice.paths.first() {
+        Some(first) if first.elapsed_ns > 0 => "most time on",
+        _ => "most often",
+    };
     let is_named = advice.items == 1 && advice.phrase.contains("{same}");
     if named.is_empty() || is_named {
         String::new()
     } else {
-        format!(" (most: {})", named.join(", "))
+        format!(", {measure} {}", named.join(", "))
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Advice {
     /// The programs that were started, the error that was returned, or the bytes of a transfer.
     #[serde(rename = "of", skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Where: the paths that are meant, the most used first.
+    /// Where: the paths that are meant, those with most time first; without times the most used.
     pub paths: Vec<PathUse>,
     /// The function that makes most of these calls; absent without stacks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,10 +53,13 @@ pub enum Time {
 }
 
 /// A path and how often it was asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PathUse {
     /// The path.
     pub path: String,
     /// Calls with it.
     pub calls: u64,
+    /// Their elapsed time, 0 if it is not known.
+    #[serde(skip)]
+    pub elapsed_ns: u64,
 }

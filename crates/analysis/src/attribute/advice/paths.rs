@@ -68,14 +68,15 @@ pub fn repeated<'a>(
         uses.push(PathUse {
             path: (*path).to_string(),
             calls,
+            elapsed_ns: elapsed_ns(objects.iter().copied()),
         });
     }
     (part, uses)
 }
 
-/// The most used paths; the number of all of them is the items.
+/// The paths with most time, or without times the most used; the number of all of them is the items.
 pub fn about(advice: Advice, mut paths: Vec<PathUse>) -> Advice {
-    paths.sort_by_key(|used| Reverse(used.calls));
+    paths.sort_by_key(|used| Reverse((used.elapsed_ns, used.calls)));
     let items = paths.len() as u64;
     paths.truncate(NAMED);
     Advice {
@@ -83,6 +84,11 @@ pub fn about(advice: Advice, mut paths: Vec<PathUse>) -> Advice {
         paths,
         ..advice
     }
+}
+
+/// Of all calls of these objects; 0 if it is not known.
+pub fn elapsed_ns<'a>(objects: impl Iterator<Item = &'a ObjectCount>) -> u64 {
+    added(objects.filter_map(|object| object.count.elapsed_ns()))
 }
 
 pub fn is_lookup(count: &CallCount) -> bool {

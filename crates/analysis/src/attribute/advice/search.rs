@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, Part, Rule, added, done, errors, share};
 use super::output::{Advice, PathUse};
-use super::paths::{about, is_lookup};
+use super::paths::{about, elapsed_ns, is_lookup};
 use super::workload::Workload;
 use model::{ObjectCount, Profile};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,6 +86,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .map(|(path, calls)| PathUse {
             path: (*path).to_string(),
             calls: *calls,
+            elapsed_ns: elapsed_ns(lookups(caller).filter(|object| object.name == *path)),
         })
         .collect();
     vec![Advice {

@@ -5,7 +5,7 @@ use crate::attribute::advice::caller::{
     Caller, Part, STATS, added, done, errors, is_one_of, share,
 };
 use crate::attribute::advice::output::PathUse;
-use crate::attribute::advice::paths::{LOCKS, QUESTIONS};
+use crate::attribute::advice::paths::{LOCKS, QUESTIONS, elapsed_ns};
 use crate::attribute::advice::search::searched;
 use model::syscall_names::bare_name;
 use model::{CallCount, ObjectCount};
@@ -66,7 +66,7 @@ impl<'a> Looks<'a> {
         let caller = self.caller;
         let locks = caller.named(LOCKS).calls;
         let mut part = Part::new(caller);
-        let mut paths: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut paths: BTreeMap<&str, PathUse> = BTreeMap::new();
         for ((path, _), objects) in &self.same {
             let calls = added(objects.iter().map(|(_, calls)| *calls));
             let again = calls.saturating_sub(self.reasons(path));
@@ -80,17 +80,16 @@ impl<'a> Looks<'a> {
                 left -= taken;
                 part.add(&object.count, share(taken, object.count.calls));
             }
-            *paths.entry(path).or_default() += calls;
+            let used = paths.entry(path).or_default();
+            used.path = path.to_string();
+            used.calls += calls;
+            used.elapsed_ns += elapsed_ns(objects.iter().map(|(object, _)| *object));
         }
         if part.calls < MANY {
             return None;
         }
-        let uses = paths.into_iter().map(|(path, calls)| PathUse {
-            path: path.to_string(),
-            calls,
-        });
         Some(Again {
-            paths: uses.collect(),
+            paths: paths.into_values().collect(),
             ..Again::new(part, &CACHE)
         })
     }
