@@ -14,17 +14,22 @@ pub fn title(profile: &Profile) -> String {
     }
 }
 
-/// The note for an empty table; `None` if the table is clear without one.
-pub fn none(by: By) -> Option<String> {
-    let what = match by {
+/// The note for an empty table, with the command that records what it lacks; `None` if the table is clear without one.
+pub fn none(profile: &Profile, by: By) -> Option<String> {
+    let (what, flag) = match by {
         By::Call | By::Class | By::Process | By::Cgroup | By::Section => return None,
         By::Error => return Some("No call failed.".to_string()),
-        By::Thread => "threads",
-        By::Path => "paths",
-        By::Descriptor => "descriptors",
+        By::Thread => ("threads", "--by thread"),
+        By::Path => ("paths", "--paths"),
+        By::Descriptor => ("descriptors", "--descriptors"),
+    };
+    let command = match profile.command.is_empty() {
+        true => "COMMAND".to_string(),
+        false => profile.command.join(" "),
     };
     Some(format!(
-        "This profile has no {what}: no call ended that had one, or its tracer was not asked for them."
+        "This profile has no {what}: no call ended that had one, or they were not recorded. To record them: syscost trace {flag} -o \
+         FILE -- {command}"
     ))
 }
 

@@ -30,7 +30,11 @@ pub fn profile_table(profile: &Profile, by: By) -> Table {
         .table()
         .with_headings(|row| row == rows)
         .with_records(records);
-    let none = if rows == 0 { notes::none(by) } else { None };
+    let none = if rows == 0 {
+        notes::none(profile, by)
+    } else {
+        None
+    };
     let notes = none
         .into_iter()
         .chain(notes::of_rows(profile, by))
