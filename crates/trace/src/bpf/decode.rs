@@ -4,7 +4,7 @@ use super::{names, totals};
 use crate::lineage::{Marks, Node};
 use crate::tracer::RINGS_USED;
 use crate::{Detail, Grouping};
-use model::prose::few;
+use model::prose::{counted, few};
 use model::syscall_names::{bare_name, errno};
 use model::{
     By, CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Profile, REQUEST,
@@ -185,7 +185,7 @@ impl<'a> Decoder<'a> {
             ),
             (
                 unseen > 0,
-                format!("calls left by a switch whose end was not seen: {unseen}; how much of their {unseen_ms:.3} ms was on a CPU is unknown"),
+                format!("in {}, the tracer missed when the thread returned to a CPU: up to {unseen_ms:.3} ms that count as waiting may be time on a CPU", counted(unseen, "call")),
             ),
             (
                 self.raw.torn,
