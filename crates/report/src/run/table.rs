@@ -2,14 +2,14 @@
 
 use crate::comparison::notes::verdicts;
 use crate::comparison::row::number;
-use crate::numbers::{nanoseconds, percent};
+use crate::numbers::{in_percent, nanoseconds, percent};
 use crate::run::environments::{
     MOST_ENVIRONMENTS, environment_table, failures, narrow_tables, overheads,
 };
 use crate::run::{columns, instructions, warnings};
 use crate::{Table, conditions, study};
 use analysis::compare::MARGIN;
-use analysis::summary::{Row, RunWarning, Summary, Warning};
+use analysis::summary::{Row, RowCost, RunWarning, Summary, Warning};
 use document::write::fits;
 use indexmap::IndexSet;
 use itertools::Itertools;
@@ -296,14 +296,26 @@ fn brief(about_cells: Vec<String>, mut about_run: Vec<String>) -> Vec<String> {
     notes
 }
 
+/// From this ± in percent on, a row's cost is hardly known.
+const WIDE: f64 = 50.0;
+
+/// What is said of the rows and of the rounds, whose shares are those of steady operations: beside wide rows they would be read as theirs.
+fn spread(percents: Vec<f64>) -> Option<[String; 2]> {
+    let worst = percents.iter().copied().reduce(f64::max)?;
+    if worst < WIDE {
+        return Some([String::new(), String::new()]);
+    }
+    let [middle, worst] = [stats::median(percents)?, worst].map(in_percent);
+    Some([
+        format!(" (here ±{middle} in the middle row and ±{worst} in the worst)"),
+        " (by steady operations; rows with a larger ± varied more)".to_string(),
+    ])
+}
+
 fn next_run(summary: &Summary) -> Option<String> {
-    summary
-        .rows
-        .iter()
-        .filter_map(Row::cost)
-        .any(|figure| figure.relative_percent().is_some())
-        .then_some(())?;
-    let what = "±: 95% interval for the next run's cost";
+    let costs = summary.rows.iter().filter_map(Row::cost);
+    let [here, steady] = spread(costs.filter_map(RowCost::relative_percent).collect())?;
+    let what = format!("±: 95% interval for the next run's cost{here}");
     let Some(machine) = &summary.machine else {
         let assumed = percent(100.0 * BETWEEN_RUNS.sd);
         return Some(format!(
@@ -317,7 +329,7 @@ fn next_run(summary: &Summary) -> Option<String> {
         });
     let moves = percent(machine.next_run_percent());
     Some(format!(
-        "{what}, not counting speed changes of the whole machine, ±{moves}% ({learned}); {:.0}% of the rounds were near this run's best",
+        "{what}, not counting speed changes of the whole machine, ±{moves}% ({learned}); {:.0}% of the rounds were near this run's best{steady}",
         machine.undisturbed_percent
     ))
 }
@@ -375,4 +387,22 @@ fn yardsticks(summary: &Summary) -> Option<String> {
         return None;
     }
     Some(format!("In the same rounds{place}: {costs}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_hardly_known_are_named_with_the_interval() {
+        assert_eq!(spread(Vec::new()), None);
+        let narrow = spread(vec![3.1, 16.0]).unwrap();
+        assert!(narrow.iter().all(String::is_empty));
+        let [here, steady] = spread(vec![3.1, 16.0, 2108.0]).unwrap();
+        assert_eq!(
+            here,
+            " (here ±16% in the middle row and ±2108% in the worst)"
+        );
+        assert!(steady.contains("steady operations"));
+    }
 }
