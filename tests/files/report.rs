@@ -90,7 +90,7 @@ const PAGES: [(&str, &[&str]); 32] = [
     ),
     (
         "sizes.json",
-        &["io.map overtakes io.read between size 1K and 64K"],
+        &["io.read_file overtakes io.pread between size 1K and 64K"],
     ),
     ("sizes.json", &["per unit of size"]),
     ("sizes.json", &["class=\"fit s1\""]),

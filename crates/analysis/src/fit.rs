@@ -7,7 +7,7 @@ mod series;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod synthetic;
 
-pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair};
+pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair, SAME_WORK};
 pub use line::{Coefficient, CostLine, FARTHEST};
 pub use series::{Point, PointCost, Series};
 
@@ -44,6 +44,14 @@ impl Family<'_> {
         self.members
             .iter()
             .any(|member| member.series.points.len() >= 3)
+    }
+
+    /// Whether strategies are compared, and not only one of them in several environments.
+    pub fn has_strategies(&self) -> bool {
+        self.pairs.iter().any(|pair| {
+            let [a, b] = [pair.a, pair.b].map(|at| &self.members[at].series.case);
+            (&a.name, &a.operation) != (&b.name, &b.operation)
+        })
     }
 }
 

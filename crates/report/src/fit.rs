@@ -5,4 +5,4 @@ mod plot;
 mod table;
 
 pub use plot::{over_parameter, plot};
-pub use table::parameter_table;
+pub use table::{crossover_notes, fitted, parameter_table};

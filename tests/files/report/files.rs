@@ -125,7 +125,7 @@ fn sizes_run() -> Value {
         .filter(|r| r["role"] != "asked")
         .cloned()
         .collect();
-    for (operation, fixed, each) in [("io.read", 1.0, 0.001), ("io.map", 5.0, 0.0001)] {
+    for (operation, fixed, each) in [("io.pread", 1.0, 0.001), ("io.read_file", 5.0, 0.0001)] {
         for size in [1u64, 64, 1024, 4096, 65536] {
             let mut record = scaled(&base, fixed + each * size as f64);
             record["operation"] = json!(operation);

@@ -1,6 +1,7 @@
 //! The measured values between which one strategy overtakes another: by the ratios there, so it holds even if no line fits.
 
 use super::series::{Point, Series};
+use model::Case;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -47,11 +48,44 @@ pub const MOST_COMPARED: usize = 24;
 /// Ratios within this share of 1 count as equal.
 const MARGIN: f64 = 0.01;
 
-/// Compares the first [`MOST_COMPARED`] series, each with each.
+/// Operations that do the same work by other calls. Reads of a file are not those of /dev/zero, a child that exits is not one that
+/// executes a program, and a name that exists is not one that is absent.
+pub const SAME_WORK: [&str; 14] = [
+    "id.getrandom id.getrandom_raw",
+    "file.stat file.lstat file.statx",
+    "file.access file.faccessat",
+    "file.open_close file.openat_close",
+    "io.read_file io.pread",
+    "io.write_file io.pwrite",
+    "io.read_zero io.fread",
+    "io.write_null io.fwrite",
+    "event.poll_none event.select_none event.epoll_wait_none",
+    "event.poll_one event.select_one event.epoll_wait_one",
+    "ipc.pipe ipc.socketpair ipc.unix_stream ipc.unix_datagram ipc.tcp ipc.udp ipc.sysv_queue ipc.posix_queue",
+    "socket.send_recv socket.sendmsg_recvmsg",
+    "process.fork_wait process.vfork_wait",
+    "process.fork_exec_static process.vfork_exec_static process.posix_spawn",
+];
+
+/// Whether one of two cases may replace the other: by the list of operations, and for snippets and the cases of a study by whoever
+/// measures them together.
+fn do_same_work(a: &Case, b: &Case) -> bool {
+    let is_chosen = [a, b]
+        .iter()
+        .any(|case| case.name.is_some() || case.language.is_some());
+    let both = [a, b].map(|case| case.operation.as_str());
+    let mut lines = SAME_WORK.iter().map(|line| line.split(' '));
+    is_chosen
+        || both[0] == both[1]
+        || lines.any(|line| line.filter(|operation| both.contains(operation)).count() == 2)
+}
+
+/// Compares the first [`MOST_COMPARED`] series, each with each that does the same work.
 pub fn compare(series: &[Series]) -> Vec<Pair> {
     let count = series.len().min(MOST_COMPARED);
     let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
-    pairs.filter_map(|(a, b)| pair(series, a, b)).collect()
+    let same = pairs.filter(|(a, b)| do_same_work(&series[*a].case, &series[*b].case));
+    same.filter_map(|(a, b)| pair(series, a, b)).collect()
 }
 
 fn pair(series: &[Series], a: usize, b: usize) -> Option<Pair> {
@@ -127,13 +161,38 @@ mod tests {
     use crate::fit::series::series;
     use crate::summary::summarize;
 
+    #[test]
+    fn only_operations_that_do_the_same_work_are_compared() {
+        fn case(operation: &str, name: Option<&str>) -> Case {
+            Case {
+                name: name.map(str::to_string),
+                ..Case::native(operation)
+            }
+        }
+
+        let fork = case("process.fork_wait", None);
+        for (operation, name, expected) in [
+            ("process.fork_wait", None, true),
+            ("process.vfork_wait", None, true),
+            ("process.posix_spawn", None, false),
+            ("process.posix_spawn", Some("spawn"), true),
+            ("process.unknown", None, false),
+        ] {
+            let other = case(operation, name);
+            assert_eq!(do_same_work(&fork, &other), expected, "{operation}");
+        }
+    }
+
     fn sizes() -> [u64; 21] {
         std::array::from_fn(|i| 1 << i)
     }
 
     fn overtaking(other: &dyn Fn(u64) -> f64, noise: Noise, launches: usize) -> Overtaking {
         let sizes = sizes();
-        let both: [Strategy; 2] = [("io.a", &sizes, &|_| 100.0), ("io.b", &sizes, other)];
+        let both: [Strategy; 2] = [
+            ("io.pread", &sizes, &|_| 100.0),
+            ("io.read_file", &sizes, other),
+        ];
         let run = run(&both, 3 * launches, noise);
         let mut pairs = compare(&series(&run, &summarize(&run)));
         assert_eq!(pairs.len(), 1);

@@ -63,8 +63,9 @@ pub fn crossovers(family: &Family) -> Vec<String> {
         .flat_map(|c| of_pair(family, c))
         .collect();
     if others.len() > MOST_PAIRS {
+        let other = if lines.is_empty() { "" } else { "other " };
         lines.push(format!(
-            "the other {} pairs do not cross for certain within the measured values",
+            "no crossover in the {other}{} pairs within the measured values, as far as is certain",
             others.len()
         ));
     } else {
@@ -91,14 +92,14 @@ fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
         Overtaking::AlwaysFaster(i) => {
             let other = if *i == c.a { c.b } else { c.a };
             vec![format!(
-                "{} does not overtake {} for certain within {within}",
-                label(family, other),
-                label(family, *i)
+                "no crossover between {} and {} for {within}: the first is faster, as far as is certain",
+                label(family, *i),
+                label(family, other)
             )]
         }
         Overtaking::Unresolved => {
             vec![format!(
-                "whether {} or {} is faster is not known within {within}",
+                "no crossover between {} and {} for {within}: which one is faster is not certain",
                 label(family, c.a),
                 label(family, c.b)
             )]

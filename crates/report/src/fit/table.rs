@@ -4,6 +4,7 @@ use crate::fit::notes::{crossovers, lines};
 use crate::numbers::{nanoseconds, significant};
 use crate::{Cell, Columns, Table};
 use analysis::fit::{Family, Member, Point};
+use document::write::fits;
 use model::{COLD, SHARED, THREADS, parameter_value};
 use std::collections::BTreeSet;
 
@@ -25,14 +26,34 @@ pub fn parameter_table(family: &Family) -> Table {
     for member in members {
         columns = columns
             .right(&member.series.label(), |value| cost(member, *value))
-            .right("ns per unit", |value| cost_per_unit(member, *value))
-            .expendable(1)
+            .right(&format!("{} per unit", member.series.label()), |value| {
+                cost_per_unit(member, *value)
+            })
+            .expendable(2)
             .shown_if(is_divisible);
     }
     columns
         .table()
         .titled(format!("by {parameter}, ns/op"))
         .noted(notes(family))
+}
+
+/// The same for a screen of that width: without the costs per unit if not all costs fit beside them, which are then on several pages.
+pub fn fitted(family: &Family, width: Option<u16>) -> Table {
+    let table = parameter_table(family);
+    if width.is_none_or(|width| fits(&table, width)) {
+        return table;
+    }
+    let mut table = table.without_details();
+    let note = "Not shown for lack of room: costs per unit (a wider terminal or --format markdown shows them).";
+    table.notes.push(note.to_string());
+    table
+}
+
+/// The crossovers of a family with too few values for a table of its own.
+pub fn crossover_notes(family: &Family) -> Option<Table> {
+    let table = Table::default().noted(crossovers(family));
+    family.has_strategies().then_some(table)
 }
 
 fn cost(member: &Member, value: u64) -> Cell {
@@ -86,8 +107,16 @@ mod tests {
     }
 
     const SIZES: [u64; 6] = [1, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
-    const READ: synthetic::Strategy = ("io.read", &SIZES, &|x| 128.0 + x as f64 / 16.0);
-    const MAP: synthetic::Strategy = ("io.map", &SIZES, &|x| 2176.0 + x as f64 / 64.0);
+    const READ: synthetic::Strategy = ("io.pread", &SIZES, &|x| 128.0 + x as f64 / 16.0);
+    const MAP: synthetic::Strategy = ("io.read_file", &SIZES, &|x| 2176.0 + x as f64 / 64.0);
+
+    #[test]
+    fn all_strategies_are_shown_on_a_narrow_screen() {
+        let run = run(&[READ, MAP], 12, Noise::NONE);
+        let families = families(&run, &summarize(&run));
+        let columns = |width| fitted(&families[0], Some(width)).columns().len();
+        assert_eq!([columns(80), columns(25)], [5, 3]);
+    }
 
     #[test]
     fn the_table_with_its_lines_and_crossovers() {
@@ -96,18 +125,18 @@ mod tests {
             snapbox::str![[r#"
 by size, ns/op
 
-size    io.read  ns per unit     io.map  ns per unit
-   1   128.1 ns          128   2,176 ns        2,176
-  4K   384.0 ns       0.0938   2,240 ns        0.547
- 16K   1,152 ns       0.0703   2,432 ns        0.148
- 64K   4,224 ns       0.0645   3,200 ns       0.0488
-256K  16,512 ns       0.0630   6,272 ns       0.0239
-  1M  65,664 ns       0.0626  18,560 ns       0.0177
+size   io.pread  io.pread per unit  io.read_file  io.read_file per unit
+   1   128.1 ns                128      2,176 ns                  2,176
+  4K   384.0 ns             0.0938      2,240 ns                  0.547
+ 16K   1,152 ns             0.0703      2,432 ns                  0.148
+ 64K   4,224 ns             0.0645      3,200 ns                 0.0488
+256K  16,512 ns             0.0630      6,272 ns                 0.0239
+  1M  65,664 ns             0.0626     18,560 ns                 0.0177
 
-io.read: 128.0 ns (118.9 .. 137.1) + 0.0625 ns per unit of size (0.0602 .. 0.0648)
-io.map: 2,176 ns (2,083 .. 2,269) + 0.0156 ns per unit of size (0.0146 .. 0.0167)
+io.pread: 128.0 ns (118.9 .. 137.1) + 0.0625 ns per unit of size (0.0602 .. 0.0648)
+io.read_file: 2,176 ns (2,083 .. 2,269) + 0.0156 ns per unit of size (0.0146 .. 0.0167)
 in parentheses: 95% interval for the next run's line
-io.map overtakes io.read between size 16K and 64K
+io.read_file overtakes io.pread between size 16K and 64K
 
 "#]]
         );

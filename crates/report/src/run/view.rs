@@ -1,6 +1,6 @@
 //! A run as a document: its views one below the other, or JSON.
 
-use crate::fit::{parameter_table, plot};
+use crate::fit::{crossover_notes, fitted, plot};
 use crate::run::cmpthese::{ViewKind, cmpthese_blocks};
 use crate::run::counters::counters_document;
 use crate::run::latency::latency_document;
@@ -76,15 +76,16 @@ fn table(run: &Run, summary: &Summary, view: &RunView, wide: bool) -> Document {
         .map(|table| if wide { table } else { table.without_details() })
         .map(Block::Table)
         .collect();
-    for family in families(run, summary)
-        .iter()
-        .filter(|family| family.is_worth_a_table())
-    {
+    for family in &families(run, summary) {
+        if !family.is_worth_a_table() {
+            blocks.extend(crossover_notes(family).map(Block::Table));
+            continue;
+        }
         let plot = view
             .plot_width
             .map(|width| plot(family, width))
             .unwrap_or_default();
-        blocks.extend([Block::Pages(parameter_table(family)), Block::drawn(plot)]);
+        blocks.extend([Block::Pages(fitted(family, view.width)), Block::drawn(plot)]);
     }
     Document { blocks, records }
 }
