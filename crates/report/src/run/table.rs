@@ -44,7 +44,11 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
     };
     let (marks, warned) = warned(summary, environments);
     let labels = conditions::labels(&summary.labels).map(|labels| format!("labels: {labels}"));
-    let cells = failures.into_iter().chain(marks).chain(next_run(summary));
+    let cells = failures
+        .into_iter()
+        .chain(marks)
+        .chain(next_run(summary))
+        .chain(pointers(summary));
     let about_cells = study::notes(summary)
         .into_iter()
         .chain(cells)
@@ -277,6 +281,32 @@ fn notes(summary: &Summary) -> Vec<String> {
         .chain(cold(summary))
         .chain(yardsticks(summary))
         .collect()
+}
+
+/// Operations that leave out what others do, and the studies that measure the whole.
+const POINTERS: [(&str, &str); 2] = [
+    (
+        "io.mmap_read",
+        "copies from pages that are mapped already: 'run --study io-strategies' adds open, mmap and page faults",
+    ),
+    (
+        "event.uring_read",
+        "'run --study uring-reads' finds the number of reads from which on io_uring is faster than pread",
+    ),
+];
+
+fn pointers(summary: &Summary) -> Vec<String> {
+    let rows = summary.rows.iter();
+    let operations: Vec<&str> = rows.map(|row| row.case.operation.as_str()).collect();
+    let reads = ["io.read_file", "io.pread"];
+    if !reads.iter().any(|read| operations.contains(read)) {
+        return Vec::new();
+    }
+    let shown = POINTERS
+        .iter()
+        .filter(|(operation, _)| operations.contains(operation));
+    let notes = shown.map(|(operation, text)| format!("{operation}: {text}"));
+    notes.collect()
 }
 
 /// Unless more are needed to explain cells and name labels.
