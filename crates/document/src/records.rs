@@ -1,7 +1,6 @@
 //! The rows of a table as programs read them.
 
 use itertools::Itertools;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -11,7 +10,7 @@ pub struct Records {
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Value {
     Unknown,
@@ -72,7 +71,6 @@ impl fmt::Display for Value {
 }
 
 impl Records {
-    /// The field names, in the order of the values in each row.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }

@@ -12,7 +12,6 @@ pub struct Counted<'a> {
     pub faults: f64,
 }
 
-/// The verdict on a recorded case.
 pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     let gates = gates(functions);
     let answer = answer(functions, &gates, counted.faults);
@@ -141,7 +140,6 @@ fn sentence(
     }
 }
 
-/// The name of the first executed function of this role.
 fn first_name(functions: &[Function], role: Role) -> Option<&str> {
     functions
         .iter()

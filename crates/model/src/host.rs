@@ -1,6 +1,5 @@
 //! The machine that a run was made on: what must be known to interpret its results.
 
-use crate::Tax;
 use serde::{Deserialize, Serialize};
 
 /// Facts about the machine. Facts that could not be determined are null.
@@ -105,5 +104,5 @@ pub struct Host {
     /// Resource limits that operations may hit: `name soft hard`.
     pub limits: Vec<String>,
     /// Taxes on every system call on this machine.
-    pub taxes: Vec<Tax>,
+    pub taxes: Vec<crate::Tax>,
 }

@@ -1,6 +1,4 @@
-use serde::Serialize;
-
-pub trait JsonDocument: Serialize {
+pub trait JsonDocument: serde::Serialize {
     /// Name and version: `syscost.summary/2`.
     const SCHEMA: &'static str;
 }

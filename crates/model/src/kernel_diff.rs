@@ -1,6 +1,5 @@
 //! All operations in two emulated kernels, compared: what `syscost kernel diff` finds.
 
-use super::JsonDocument;
 use super::atlas::{AtlasCount, AtlasStep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +21,7 @@ pub struct KernelDiff {
     pub not_judged: Vec<NotJudged>,
 }
 
-impl JsonDocument for KernelDiff {
+impl super::JsonDocument for KernelDiff {
     const SCHEMA: &'static str = "syscost.kernel-diff/1";
 }
 

@@ -1,4 +1,3 @@
-use crate::JsonDocument;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ pub struct ProgramInKernels {
     pub notes: Vec<String>,
 }
 
-impl JsonDocument for ProgramInKernels {
+impl crate::JsonDocument for ProgramInKernels {
     const SCHEMA: &'static str = "syscost.explain-program/1";
 }
 

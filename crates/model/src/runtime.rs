@@ -1,9 +1,6 @@
 //! Functions through which programs make system calls, whoever calls them: those of the C library and of the runtimes of languages.
 
-use crate::syscall_names::is_known;
-
-/// The beginnings of the names of files.
-const LIBRARIES: &[&str] = &[
+const LIBRARY_PREFIXES: &[&str] = &[
     "libc.",
     "libc-",
     "ld-",
@@ -17,8 +14,7 @@ const LIBRARIES: &[&str] = &[
     "libevent",
 ];
 
-/// The beginnings of the names of functions in programs that have their library in them.
-const FUNCTIONS: &[&str] = &[
+const FUNCTION_PREFIXES: &[&str] = &[
     // The C library.
     "pthread_",
     "futex_",
@@ -81,7 +77,7 @@ pub fn name_and_line(function: &str) -> (&str, Option<&str>) {
 
 /// The C library, or a runtime.
 pub fn is_library(file: &str) -> bool {
-    LIBRARIES.iter().any(|begin| file.starts_with(begin))
+    LIBRARY_PREFIXES.iter().any(|begin| file.starts_with(begin))
 }
 
 /// Whether a name is that of a function of the C library or of a runtime, or of none.
@@ -98,6 +94,8 @@ pub fn is_runtime(function: &str) -> bool {
         || function.contains("+0x")
         || function.contains(":0x")
         || !bare.contains(char::is_alphabetic)
-        || is_known(bare)
-        || FUNCTIONS.iter().any(|begin| bare.starts_with(begin))
+        || crate::syscall_names::is_known(bare)
+        || FUNCTION_PREFIXES
+            .iter()
+            .any(|begin| bare.starts_with(begin))
 }

@@ -1,6 +1,5 @@
 //! The part of a study that is stored with a run: enough to show it again from the result file alone.
 
-use super::Case;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,8 +64,7 @@ pub struct Scale {
     pub cases: Vec<String>,
 }
 
-/// Names of units and what they are in nanoseconds.
-const UNITS: [(&str, f64); 5] = [
+const UNITS_NS: [(&str, f64); 5] = [
     ("ns", 1.0),
     ("us", 1e3),
     ("ms", 1e6),
@@ -76,12 +74,12 @@ const UNITS: [(&str, f64); 5] = [
 
 impl Scale {
     pub fn units() -> Vec<&'static str> {
-        UNITS.iter().map(|(name, _)| *name).collect()
+        UNITS_NS.iter().map(|(name, _)| *name).collect()
     }
 
     /// The time of the scale's calls in its unit, if one takes `ns` nanoseconds.
     pub fn time(&self, ns: f64) -> f64 {
-        let unit = UNITS
+        let unit = UNITS_NS
             .iter()
             .find(|(name, _)| *name == self.unit)
             .map_or(1.0, |(_, ns)| *ns);
@@ -99,7 +97,7 @@ impl StudyView {
     }
 }
 
-impl Case {
+impl super::Case {
     /// The name given by a study, else the operation.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.operation)

@@ -7,7 +7,6 @@
 
 use super::Format;
 use analysis::summary::{Panel, Row, Summary};
-use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use model::clean::{self, line};
 use model::{Case, Measurement, Outcome, Record, Role, Run};
@@ -23,7 +22,7 @@ pub enum RunFormat {
     GoBenchmark,
 }
 
-impl ValueEnum for RunFormat {
+impl clap::ValueEnum for RunFormat {
     fn value_variants<'a>() -> &'a [RunFormat] {
         use RunFormat::{GoBenchmark, Ours, Rows};
         &[
@@ -131,11 +130,8 @@ fn name(case: &Case) -> String {
         .params
         .iter()
         .map(|(key, value)| format!("/{}={value}", word(key)));
-    let environment = if case.environment != "native" {
-        Some(format!("/env={}", word(&case.environment)))
-    } else {
-        None
-    };
+    let environment =
+        (case.environment != "native").then(|| format!("/env={}", word(&case.environment)));
     let tail: String = params.chain(environment).collect();
     format!("Benchmark{}{}", capital(&word(&label)), tail)
 }

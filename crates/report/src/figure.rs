@@ -6,7 +6,6 @@ pub mod palette;
 pub mod tree;
 
 use axis::LogAxis;
-use model::Unit;
 use stats::Ranged;
 
 /// A chart with its title and a description for readers who cannot see it.
@@ -33,7 +32,7 @@ pub enum Chart {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dots {
     /// The unit of costs; `None` for ratios.
-    pub unit: Option<Unit>,
+    pub unit: Option<model::Unit>,
     /// Files or environments, each with a dot in every row.
     pub series: Vec<String>,
     pub groups: Vec<Group>,
@@ -111,7 +110,6 @@ impl Overlay<'_> {
     }
 }
 
-/// The height of the fullest bin.
 pub const TALLEST: u8 = 16;
 
 /// The heights of `bins` bins: square roots of their counts, so that rare samples are visible. Each

@@ -2,7 +2,6 @@
 
 use crate::installed;
 use anyhow::{Context, Result, anyhow, ensure};
-use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use model::atlas::{
@@ -13,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use sys::open;
 
 const ENDING: &str = ".json.gz";
 const STEPS: &str = "steps";
@@ -118,7 +116,7 @@ fn unpacked(path: &Path, room: &mut u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let packed: Box<dyn Read> = match installed::file(path) {
         Some(bytes) => Box::new(bytes),
-        None => Box::new(open::regular(path)?),
+        None => Box::new(sys::open::regular(path)?),
     };
     GzDecoder::new(packed)
         .take(*room + 1)
@@ -166,11 +164,7 @@ pub fn steps_path(
 }
 
 fn variant(machine: &AtlasMachine, usual: &str) -> String {
-    let cpu = if machine.cpu != usual {
-        Some(format!("cpu={}", machine.cpu))
-    } else {
-        None
-    };
+    let cpu = (machine.cpu != usual).then(|| format!("cpu={}", machine.cpu));
     let words: Vec<String> = cpu
         .into_iter()
         .chain(machine.append.split_whitespace().map(str::to_string))
@@ -198,7 +192,7 @@ pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     let parent = path.parent().context("no directory")?;
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
     // No time and no name in the header.
-    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    let mut packed = GzEncoder::new(Vec::new(), flate2::Compression::best());
     packed.write_all(&serde_json::to_vec(document)?)?;
     Ok(crate::write_bytes(path, &packed.finish()?)?)
 }

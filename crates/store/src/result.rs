@@ -7,7 +7,6 @@ mod repeats;
 use super::document::Document;
 use super::error::FileKind;
 use super::rules::Checked;
-use model::Run;
 use repeats::Repeats;
 
 pub const KIND: FileKind = FileKind {
@@ -19,7 +18,7 @@ pub const KIND: FileKind = FileKind {
     smaller: "measure fewer cases a run",
 };
 
-impl Document for Run {
+impl Document for model::Run {
     const KIND: &'static FileKind = &KIND;
     type Head = Repeats;
 

@@ -7,11 +7,10 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
 
 pub enum Embedded {
     Memory(File),
-    File(TempPath),
+    File(tempfile::TempPath),
 }
 
 impl Embedded {

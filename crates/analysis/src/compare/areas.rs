@@ -2,13 +2,10 @@
 //! are left out, and numbers of instructions count only if no row is a time.
 
 use super::row::ComparedRow;
-use model::grouped;
-
-use schemars::JsonSchema;
-use serde::Serialize;
+use itertools::Itertools;
 
 /// The mean ratios of one area.
-#[derive(Serialize, JsonSchema)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub struct AreaMean {
     /// `None` for the mean over all rows.
     pub area: Option<String>,
@@ -22,18 +19,18 @@ pub struct AreaMean {
 pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
     // A mean of times and of numbers of instructions would be neither.
     let timed = rows.iter().any(|row| !row.is_counted());
-    let rows: Vec<&ComparedRow> = rows
+    let rows = rows
         .iter()
         .filter(|row| row.is_counted() != timed)
-        .collect();
-    let columns_with: Vec<usize> = (0..columns)
+        .collect_vec();
+    let columns_with = (0..columns)
         .filter(|c| *c != baseline)
         .filter(|column| {
             rows.iter()
                 .any(|row| row.verdicts[*column].ranked_ratio().is_some())
         })
-        .collect();
-    let taken: Vec<&ComparedRow> = rows
+        .collect_vec();
+    let taken = rows
         .iter()
         .filter(|row| {
             columns_with
@@ -41,11 +38,11 @@ pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaM
                 .all(|column| row.verdicts[*column].ranked_ratio().is_some())
         })
         .copied()
-        .collect();
+        .collect_vec();
     if columns_with.is_empty() || taken.is_empty() {
         return Vec::new();
     }
-    let by_area = grouped(taken.iter().map(|row| (row.area.as_str(), *row)));
+    let by_area = model::grouped(taken.iter().map(|row| (row.area.as_str(), *row)));
     let areas = by_area
         .iter()
         .map(|(area, rows)| area_mean(Some(area), rows, columns));

@@ -109,18 +109,14 @@ impl Budget {
             (_, ERRORS) => counts.errors,
             _ => counts.calls,
         };
-        if calls.least > self.most {
-            Some(Exceeded {
-                budget: self.clone(),
-                calls,
-                parts: match section {
-                    Some(_) => Vec::new(),
-                    None => column.largest(call, self.call == ERRORS),
-                },
-            })
-        } else {
-            None
-        }
+        (calls.least > self.most).then(|| Exceeded {
+            budget: self.clone(),
+            calls,
+            parts: match section {
+                Some(_) => Vec::new(),
+                None => column.largest(call, self.call == ERRORS),
+            },
+        })
     }
 }
 

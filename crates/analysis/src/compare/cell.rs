@@ -2,12 +2,10 @@
 
 use crate::summary::{Instructions, Row, RowCost, RowFigure};
 use model::{Case, Entries, EntriesStatus, Failure, OrError, Record, Role};
-use schemars::JsonSchema;
-use serde::Serialize;
 use stats::{Launches, Quantity};
 
 /// One run's result for a row.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Cell {
     #[serde(skip)]
     pub case: Case,
@@ -49,7 +47,6 @@ impl Cell {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
-    /// The cost, if the row is a time.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()
     }

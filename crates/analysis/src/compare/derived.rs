@@ -5,14 +5,13 @@ use super::select::Selection;
 use crate::derive::{DerivedKey, DerivedRow};
 use indexmap::IndexMap;
 use model::{Derived, OrError, Scale, StudyView, Unit};
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use stats::Ranged;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
 /// One derived row over all columns.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, schemars::JsonSchema)]
 pub struct ComparedDerived {
     #[serde(flatten)]
     pub key: DerivedKey,

@@ -63,10 +63,7 @@ impl ProfileColumn {
             sections: self.sections.iter().cloned().collect(),
             ..self.info.clone()
         };
-        if self.sections.is_empty() {
-            return None;
-        }
-        Some(ProfileColumn {
+        (!self.sections.is_empty()).then(|| ProfileColumn {
             info,
             runs: self.section_runs.clone(),
             ..self.clone()
@@ -177,11 +174,9 @@ pub fn compare_profiles(
     ProfileComparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
-        total: if by_section.is_none() {
-            Some(row(columns, baseline, None, &takes))
-        } else {
-            None
-        },
+        total: by_section
+            .is_none()
+            .then(|| row(columns, baseline, None, &takes)),
         rows,
         left_out: 0,
         gate: None,

@@ -173,10 +173,7 @@ fn one_series<'a>(
 
 impl PointCost {
     fn new(cost: &RowCost) -> Option<PointCost> {
-        if !cost.median.is_cost() {
-            return None;
-        }
-        Some(PointCost {
+        cost.median.is_cost().then(|| PointCost {
             ns: cost.median.0,
             interval: cost.interval,
             next_run: NextRun::new(cost),
@@ -212,10 +209,10 @@ mod tests {
             with(&[("a", 2), ("c", 1)]),
             with(&[("b", 1), ("a", 3)]),
         ]);
-        let labels: Vec<(String, usize)> = series(&run, &summarize(&run))
+        let labels = series(&run, &summarize(&run))
             .iter()
             .map(|s| (s.label(), s.points.len()))
-            .collect();
+            .collect_vec();
         assert_eq!(
             labels,
             [

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::derive::DerivedRow;
 use indexmap::IndexMap;
+use itertools::Itertools;
 use model::{Combination, Nanos, Run};
 use stats::{Interval, OverRuns, Ranged, Side};
 use std::mem::discriminant;
@@ -29,7 +30,7 @@ pub fn summarize(run: &Run) -> Summary {
 fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
     let mut summaries = summaries.into_iter();
     let mut whole = summaries.next().unwrap_or_default();
-    let others: Vec<Summary> = summaries.collect();
+    let others = summaries.collect_vec();
     if others.is_empty() {
         return whole;
     }
@@ -77,7 +78,9 @@ fn rows_together(
             .iter()
             .filter_map(|other| part(other).get(i))
             .filter(|again| again.case == row.case);
-        let all: Vec<Row> = std::iter::once(row.clone()).chain(again.cloned()).collect();
+        let all = std::iter::once(row.clone())
+            .chain(again.cloned())
+            .collect_vec();
         *row = row_together(&all, target_percent);
     }
 }
@@ -89,16 +92,19 @@ fn row_together(runs: &[Row], target_percent: f64) -> Row {
             .map(|cost| cost.median.0.ln())
     }
 
-    let ln_medians: Vec<f64> = runs.iter().map(|row| ln(row).unwrap_or(f64::NAN)).collect();
+    let ln_medians = runs
+        .iter()
+        .map(|row| ln(row).unwrap_or(f64::NAN))
+        .collect_vec();
     let over = OverRuns::from_logs(&ln_medians);
-    let costs: Vec<(RowCost, f64)> = runs
+    let costs = runs
         .iter()
         .filter_map(|row| Some((*row.cost()?, 1.0)))
-        .collect();
-    let counts: Vec<Instructions> = runs
+        .collect_vec();
+    let counts = runs
         .iter()
         .filter_map(|row| row.instructions().copied())
-        .collect();
+        .collect_vec();
     let first = runs[0].clone();
     let cost = combined(&costs, &ln_medians);
     let warnings = warnings(runs, &over, cost.as_ref(), target_percent);
@@ -119,7 +125,7 @@ fn row_together(runs: &[Row], target_percent: f64) -> Row {
 
 fn versus(runs: &[Row]) -> Option<Versus> {
     let known = || runs.iter().filter_map(|row| row.versus.as_ref());
-    let ratios: Vec<Ranged> = known().map(|versus| versus.ratio).collect();
+    let ratios = known().map(|versus| versus.ratio).collect_vec();
     let ratio = combined_ratio(Combination::Ratio, &ratios)?;
     Some(Versus {
         environment: known().next()?.environment.clone(),
@@ -165,10 +171,10 @@ pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost>
 }
 
 fn cold_over_warm(parts: &[(RowCost, f64)]) -> Option<Ranged> {
-    let ratios: Vec<Ranged> = parts
+    let ratios = parts
         .iter()
         .filter_map(|(part, _)| part.cold_over_warm)
-        .collect();
+        .collect_vec();
     combined_ratio(Combination::Ratio, &ratios)
 }
 
@@ -309,10 +315,10 @@ pub fn derived_over(runs: impl Iterator<Item = Vec<DerivedRow>>) -> Vec<DerivedR
 fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
     let is_ratio = combination == Combination::Ratio;
     let back = |value: f64| if is_ratio { value.exp() } else { value };
-    let values: Vec<f64> = runs
+    let values = runs
         .iter()
         .map(|run| if is_ratio { run.value.ln() } else { run.value })
-        .collect();
+        .collect_vec();
     let value = back(stats::mean_log(&values)?);
     let within = hull(runs.iter().map(|run| {
         run.low_high

@@ -124,11 +124,7 @@ fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
     };
     let errors = now.errors.iter().filter_map(|(name, count)| {
         let more = count.saturating_sub(before.errors.get(name).copied().unwrap_or(0));
-        if more > 0 {
-            Some((name.clone(), more))
-        } else {
-            None
-        }
+        (more > 0).then(|| (name.clone(), more))
     });
     CallCount {
         call: now.call.clone(),

@@ -7,8 +7,7 @@ use itertools::Itertools;
 /// Characters; more are cut off.
 const MOST: usize = 600;
 const NAME: usize = 160;
-/// Longer words may be broken anywhere.
-const WORD: usize = 16;
+const LONGEST_WORD: usize = 16;
 /// If a table without a filter has more rows than `MANY`, those from `FIRST` on are folded into one line.
 const MANY: usize = 30;
 const FIRST: usize = 20;
@@ -36,10 +35,10 @@ pub fn block(html: &mut Markup, block: &Block) {
             }
         }
         Block::Facts(facts) => {
-            let lines: Vec<String> = facts
+            let lines = facts
                 .iter()
                 .map(|(label, text)| format!("{label}: {text}"))
-                .collect();
+                .collect_vec();
             notes(html, &lines);
         }
         Block::Code { title, lines, .. } => {
@@ -195,7 +194,8 @@ fn breakable(html: &mut Markup, text: &str) {
     for (i, part) in text
         .split_inclusive(|c: char| {
             word = if c == ' ' { 0 } else { word + 1 };
-            let ends = word == WORD || (word > 1 && last.is_alphabetic() && !c.is_alphanumeric());
+            let ends =
+                word == LONGEST_WORD || (word > 1 && last.is_alphabetic() && !c.is_alphanumeric());
             (word, last) = (if ends { 0 } else { word }, c);
             ends
         })

@@ -2,10 +2,9 @@
 
 use anyhow::Result;
 use model::JsonDocument;
-use serde::Serialize;
 use std::io::Write;
 
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 struct Named<'a, T> {
     schema: &'static str,
     #[serde(flatten)]

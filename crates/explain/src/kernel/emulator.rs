@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 use sys::process::{grow_pipe, make_fifo};
-use sys::threads;
 
 pub struct Emulator<'a> {
     workers: &'a Workers,
@@ -137,8 +136,7 @@ impl<'a> Emulator<'a> {
 }
 
 pub const PAGE: u64 = 4096;
-/// Bytes of the log that wait to be read.
-const LOG: usize = 1 << 20;
+const LOG_BYTES: usize = 1 << 20;
 const GATHER: Duration = Duration::from_millis(1);
 
 fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
@@ -158,7 +156,7 @@ struct Gathering(File);
 impl Read for Gathering {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let read = self.0.read(to)?;
-        if (1..LOG / 2).contains(&read) {
+        if (1..LOG_BYTES / 2).contains(&read) {
             std::thread::sleep(GATHER);
         }
         Ok(read)
@@ -169,10 +167,10 @@ impl Read for Gathering {
 fn read_log<S: Sink>(pipe: &Path, mut sink: S) -> Result<Receiver<S>, Failure> {
     let (sender, receiver) = mpsc::channel();
     let pipe = pipe.to_path_buf();
-    threads::start(move || {
+    sys::threads::start(move || {
         let Ok(pipe) = File::open(&pipe) else { return };
-        grow_pipe(&pipe, LOG);
-        let mut reader = BufReader::with_capacity(LOG, Gathering(pipe));
+        grow_pipe(&pipe, LOG_BYTES);
+        let mut reader = BufReader::with_capacity(LOG_BYTES, Gathering(pipe));
         let mut line = Vec::new();
         while matches!(reader.read_until(b'\n', &mut line), Ok(1..)) {
             sink.line(&String::from_utf8_lossy(&line));

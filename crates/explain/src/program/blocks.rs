@@ -7,7 +7,6 @@
 use crate::kernel::emulator::Sink;
 use crate::kernel::log::Line;
 use crate::kernel::names::KERNEL;
-use indexmap::IndexMap;
 use std::collections::HashMap;
 
 pub type Marks = HashMap<u64, Mark>;
@@ -43,7 +42,7 @@ pub struct Edge {
 #[derive(Default)]
 pub struct Counter {
     marks: Marks,
-    reasons: IndexMap<String, u64>,
+    reasons: indexmap::IndexMap<String, u64>,
     has_begun: bool,
     has_ended: bool,
     /// From the execve on, what is executed in user mode is the command.
@@ -83,7 +82,6 @@ impl Counter {
         self.has_ended.then_some(&self.edges)
     }
 
-    /// Blocks in user mode.
     pub fn user(&self) -> u64 {
         self.user.max(0).cast_unsigned()
     }

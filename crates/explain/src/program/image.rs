@@ -6,7 +6,6 @@ use nix::unistd::{getgid, getuid};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use sys::Sources;
 use trace::gather::{Entry, Gathered, Kind, Peer, check_size};
 
 /// Limit for all files: they are in the guest's memory twice while it boots.
@@ -62,7 +61,6 @@ pub fn notes(gathered: &Gathered) -> Vec<String> {
         .collect()
 }
 
-/// For files of so many bytes.
 pub fn memory_mib(bytes: u64) -> Result<u32> {
     let files = (2 * bytes) >> 20;
     let memory = LEAST_MEMORY + files;
@@ -133,7 +131,7 @@ fn file(path: &Path, entry: &Entry) -> Option<CommandFile> {
 
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
-    Sources::default()
+    sys::Sources::default()
         .status("Umask")
         .and_then(|mask| u32::from_str_radix(&mask, 8).ok())
         .unwrap_or(USUAL)

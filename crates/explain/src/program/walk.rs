@@ -6,14 +6,13 @@
 
 use crate::kernel::flow::{Code64, Kind, Step};
 
-/// The emulator makes no longer blocks.
-const MOST: usize = 512;
+const LONGEST_BLOCK: usize = 512;
 
 /// The instructions that the block at `block` executed, which was followed by the one at `next`.
 pub fn executed(code: &Code64, block: u64, next: u64) -> Vec<u64> {
     let mut all = vec![block];
     let mut step = code.step(block);
-    while let Some(at) = step.filter(|step| goes_on(step) && all.len() < MOST) {
+    while let Some(at) = step.filter(|step| goes_on(step) && all.len() < LONGEST_BLOCK) {
         all.push(at.next);
         step = code.step(at.next);
     }

@@ -3,7 +3,6 @@
 use crate::conditions::{known, shortened};
 use analysis::compare::{Caution, Comparison, Moved};
 use itertools::Itertools;
-use model::grouped;
 use model::prose::{counted, few};
 
 /// One line per caution, in the order in which `compare` found them.
@@ -161,7 +160,7 @@ fn joined(texts: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 /// `6.18.4 (a, b); 2.6.32 (c); unknown (d)`
 fn by_file(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
     let texts = texts.into_iter().map(|(column, text)| (text, column));
-    grouped(texts)
+    model::grouped(texts)
         .into_iter()
         .map(|(text, columns)| format!("{text} ({})", labels(comparison, &columns)))
         .join("; ")
@@ -177,11 +176,11 @@ mod tests {
 
     /// The cautions on runs called `a`, `b` and so on.
     fn shown(runs: &[Run]) -> String {
-        let columns: Vec<Column> = runs
+        let columns = runs
             .iter()
             .zip(["a", "b", "c"])
             .map(|(run, label)| Column::new(label, run))
-            .collect();
+            .collect_vec();
         lines(&compare(&columns, &Options::default())).join("\n") + "\n"
     }
 

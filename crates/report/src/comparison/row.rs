@@ -6,7 +6,6 @@ use analysis::compare::{
     ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict,
 };
 use analysis::summary::RowFigure;
-use document::with_params;
 use itertools::Itertools;
 use model::{Combination, Scale, Unit, word};
 
@@ -31,7 +30,7 @@ impl Names {
     }
 
     pub fn derived(&self, row: &ComparedDerived) -> String {
-        with_params(&row.name, &row.params) + &self.place(&row.environment)
+        document::with_params(&row.name, &row.params) + &self.place(&row.environment)
     }
 
     fn place(&self, environment: &str) -> String {

@@ -2,7 +2,6 @@
 
 use crate::conditions::{self, kernel};
 use crate::numbers::{date, three_figures};
-use crate::profile::notes;
 use crate::run::portrait::Portrait;
 use analysis::compare::ColumnInfo;
 use document::{Columns, Table};
@@ -24,11 +23,7 @@ pub fn one_line(host: &Host) -> String {
 
 /// `2026-01-01 00:00 UTC`
 pub fn started(unix_s: u64) -> Option<String> {
-    if unix_s > 0 {
-        Some(format!("{} UTC", date(unix_s)))
-    } else {
-        None
-    }
+    (unix_s > 0).then(|| format!("{} UTC", date(unix_s)))
 }
 
 type Fact<T> = (&'static str, fn(&T) -> Option<String>);
@@ -65,7 +60,7 @@ const OF_PROFILE: [Fact<Profile>; 8] = [
     }),
     ("tracer", |p| filled(&p.tracer.kind)),
     ("how", |p| filled(&p.tracer.detail)),
-    ("it added", notes::added),
+    ("it added", crate::profile::notes::added),
     ("began", |p| started(p.started_unix_s)),
 ];
 
@@ -159,13 +154,9 @@ pub fn of_runs(files: &[Portrait]) -> Table {
     }
 
     let hosts = files.iter().map(|file| Some(&file.column.info.host));
-    let timed = files.iter().map(|file| {
-        if is_timed(file) {
-            Some(&file.column.info.host)
-        } else {
-            None
-        }
-    });
+    let timed = files
+        .iter()
+        .map(|file| is_timed(file).then_some(&file.column.info.host));
     let all = [
         rows(&OF_RUN, files.iter().map(Some)),
         rows(&OF_HOST, hosts),

@@ -17,8 +17,7 @@ pub enum Explained {
 
 pub const CHANGES: &str = "Red boxes grew, blue ones shrank: pale from 2%, strong from 25% of the larger side; grey ones changed less. Each box is as wide as its larger side, so that what disappeared is still visible. Click to zoom.";
 
-/// Smaller subtrees of the call tree are summed.
-const SMALL: f64 = 0.001;
+const LEAST_SHOWN_SHARE: f64 = 0.001;
 
 /// A page about explanations alone.
 pub fn explained_page(explained: &[Explained]) -> Page {
@@ -66,7 +65,7 @@ fn place(explanation: &KernelExplanation) -> String {
 }
 
 fn of_kernel(kernel: &KernelExplanation) -> Vec<Part> {
-    let mut parts = blocks(kernel_document(kernel, KernelView::Tree, SMALL));
+    let mut parts = blocks(kernel_document(kernel, KernelView::Tree, LEAST_SHOWN_SHARE));
     let tree = parts.pop();
     parts.push(Part::Figure(kernel_flame(kernel)));
     parts.extend(tree);

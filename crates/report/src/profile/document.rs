@@ -1,7 +1,6 @@
 //! A profile as a JSON document, with its sums.
 
 use crate::profile::latency::Latency;
-use crate::profile::notes;
 use model::{
     By, CallCount, Class, Ending, Host, JsonDocument, ObjectCount, ProcessGroup, ProcessPath,
     Profile, Section, SlowCall, Source, StackCount, Tool, TracerFacts, Usage,
@@ -154,7 +153,7 @@ impl<'a> ProfileDocument<'a> {
             stacks: &profile.stacks,
             stacks_sampled: profile.stacks_sampled,
             runs: 1 + profile.repeats.len(),
-            doubts: notes::doubts(profile),
+            doubts: crate::profile::notes::doubts(profile),
         }
     }
 }

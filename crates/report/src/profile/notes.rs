@@ -159,7 +159,7 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
     if profile.tree.len() < 2 {
         return Vec::new();
     }
-    let mut calls: Vec<u64> = profile.tree.iter().map(|path| path.calls).collect();
+    let mut calls = profile.tree.iter().map(|path| path.calls).collect_vec();
     let all: u64 = calls.iter().sum();
     calls.sort_unstable_by(|a, b| b.cmp(a));
     let least = calls.get(most - 1).copied().unwrap_or(0);
@@ -313,13 +313,10 @@ pub fn mean(profile: &Profile) -> &'static str {
 
 /// Older tracers saw no wake-ups.
 fn unwoken(profile: &Profile) -> Option<String> {
-    if !profile.all_calls().is_blocked_until_it_ran() {
-        return None;
-    }
-    Some(
+    profile.all_calls().is_blocked_until_it_ran().then(|| {
         "Blocked time includes the wait for a CPU after the wake-up: an older version traced this."
-            .to_string(),
-    )
+            .to_string()
+    })
 }
 
 fn incomplete(profile: &Profile) -> Option<String> {

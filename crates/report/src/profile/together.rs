@@ -1,12 +1,9 @@
 //! Several profiles as one table: their most frequent calls, and how many of the profiles have each.
 
-use crate::numbers::counted;
 use crate::{Columns, Table};
-use document::params;
 use model::{By, Profile};
 use std::collections::BTreeMap;
 
-/// A call in all profiles.
 struct Row {
     call: String,
     calls: u64,
@@ -41,7 +38,7 @@ pub fn together_table(profiles: &[(String, Profile)]) -> Table {
         })
         .field("profiles", |row| row.profiles() as u64)
         .field("calls_by_profile", |row| {
-            params(names.clone().zip(&row.each))
+            document::params(names.clone().zip(&row.each))
         });
     for (index, (name, _)) in profiles.iter().enumerate() {
         columns = columns
@@ -52,7 +49,11 @@ pub fn together_table(profiles: &[(String, Profile)]) -> Table {
     let incomplete = profiles.iter().filter(|(_, profile)| !profile.complete);
     let cautions =
         incomplete.map(|(name, _)| format!("{name} was cut short: its counts are lower bounds."));
-    let title = format!("{} of {} profiles", counted(all, "call"), profiles.len());
+    let title = format!(
+        "{} of {} profiles",
+        crate::numbers::counted(all, "call"),
+        profiles.len()
+    );
     columns.table().titled(title).noted(cautions)
 }
 

@@ -3,7 +3,6 @@
 use analysis::summary::Row;
 use model::Case;
 
-/// As [`case_name`].
 pub fn name(row: &Row) -> String {
     case_name(&row.case)
 }

@@ -3,13 +3,11 @@
 
 use super::*;
 use crate::figure::{Dot, DotRow, Dots, Group, Kernel};
-use model::Unit;
-use stats::Ranged;
 
 fn costs(rows: &[(f64, Kernel)]) -> Figure {
     fn row(dot: &(f64, Kernel)) -> DotRow {
         let (value, kernel) = dot;
-        let at = Ranged {
+        let at = stats::Ranged {
             value: *value,
             low_high: None,
         };
@@ -28,7 +26,7 @@ fn costs(rows: &[(f64, Kernel)]) -> Figure {
         title: String::new(),
         description: String::new(),
         chart: Chart::Dots(Dots {
-            unit: Some(Unit::default()),
+            unit: Some(model::Unit::default()),
             series: vec!["a".into()],
             groups: vec![group],
         }),

@@ -1,7 +1,6 @@
 //! The JSON document of an interval: one a line.
 
 use analysis::top::{Rates, Row};
-use model::JsonDocument;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -62,6 +61,6 @@ impl<'a> TopDocument<'a> {
     }
 }
 
-impl JsonDocument for TopDocument<'_> {
+impl model::JsonDocument for TopDocument<'_> {
     const SCHEMA: &'static str = "syscost.top/2";
 }

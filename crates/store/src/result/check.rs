@@ -3,7 +3,6 @@
 
 use super::repeats::{ONE_OF_THREE, check_number, check_results, in_repeat};
 use crate::rules::{Checked, all_positive, histogram, name, names, positive, wrong};
-use model::clean::excerpt;
 use model::{
     Counted, Counters, Figure, Host, Label, Measurement, Outcome, Record, Run, Scale, SingleCalls,
     StudyView, TimesOrError,
@@ -68,7 +67,7 @@ fn place(record: &Record, index: usize) -> String {
             .iter()
             .map(|(name, value)| format!(" {name}={value}")),
     );
-    excerpt(&place, 120) + ")"
+    model::clean::excerpt(&place, 120) + ")"
 }
 
 fn study(study: &StudyView) -> Checked {

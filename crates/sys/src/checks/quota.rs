@@ -43,11 +43,7 @@ pub fn throttled_ns(sources: &Sources) -> Option<u64> {
 }
 
 fn share(quota: f64, period: f64) -> Option<f64> {
-    if quota > 0.0 && period > 0.0 {
-        Some(quota / period)
-    } else {
-        None
-    }
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 #[cfg(test)]

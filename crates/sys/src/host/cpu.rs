@@ -87,10 +87,7 @@ impl Cpu {
             .iter()
             .filter_map(|(key, word)| Some(format!("{word} {}", self.field(key)?)))
             .collect();
-        if parts.is_empty() {
-            return None;
-        }
-        Some(parts.join(", "))
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     /// `None` if the architecture lists no flags.

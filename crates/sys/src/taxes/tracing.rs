@@ -85,8 +85,5 @@ fn probes(sources: &Sources) -> Option<Tax> {
         .filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"))
         .filter_map(|line| line.split_whitespace().nth(2))
         .collect();
-    if places.is_empty() {
-        return None;
-    }
-    Some(tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
+    (!places.is_empty()).then(|| tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
 }
