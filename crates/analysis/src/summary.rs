@@ -151,7 +151,11 @@ impl Yardsticks<'_> {
     /// The bare call is warm and in batches, so single cold calls do not compare with it.
     fn times_getppid(&self, case: &Case, median: Nanos) -> Option<f64> {
         let bare = *self.bare_calls.get(&case.environment)?;
-        (case.cold().is_none() && bare.is_cost()).then(|| median / bare)
+        if case.cold().is_none() && bare.is_cost() {
+            Some(median / bare)
+        } else {
+            None
+        }
     }
 }
 

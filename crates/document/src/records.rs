@@ -1,6 +1,7 @@
 //! The rows of a table as programs read them.
 
 use itertools::Itertools;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -10,7 +11,7 @@ pub struct Records {
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     Unknown,
@@ -71,6 +72,7 @@ impl fmt::Display for Value {
 }
 
 impl Records {
+    /// The field names, in the order of the values in each row.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }

@@ -18,10 +18,11 @@ pub use text::{fit, fits, pages, text_width, write_lines};
 
 use crate::{Block, Document, Table};
 use anyhow::Result;
+use model::JsonDocument;
 use std::io::Write;
 
 /// Writes `answer` as JSON; in other formats, writes its document, which is made only then.
-pub fn write_answer<T: model::JsonDocument, D: Into<Document>>(
+pub fn write_answer<T: JsonDocument, D: Into<Document>>(
     answer: &T,
     document: impl FnOnce() -> D,
     format: Format,

@@ -29,6 +29,7 @@ impl Iteration {
         Iteration::between(&[], one)
     }
 
+    /// How many instructions one iteration executes.
     pub fn instructions(&self) -> u64 {
         self.executed.iter().map(|(_, count)| count).sum()
     }

@@ -24,6 +24,7 @@ use model::code::{Code, CodeKind, Explanation, Flow, Function, Role, Verdict};
 use model::{EntriesStatus, Failure, Operation, Planned};
 use recording::Recording;
 use std::time::Duration;
+use verdict::Counted;
 
 /// Runs an operation under ptrace and explains which code answers it, with a verdict and the disassembly.
 ///
@@ -90,7 +91,7 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (C
         recording.run,
         recording::PROBE,
     );
-    let counted = verdict::Counted {
+    let counted = Counted {
         entries: proof.entries.as_ref(),
         traits: operation.traits,
         uneven: iteration.uneven,

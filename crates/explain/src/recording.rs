@@ -6,6 +6,8 @@ use measure::runner::{Child, Workers};
 use model::{Failure, Planned};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use sys::open;
+use sys::process::kill_group;
 use sys::step::{Bits, MOST_TIME, Memory, StepError, Stepper};
 
 pub const PROBE: &str = "probe";
@@ -70,7 +72,7 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
     match error.downcast::<StepError>() {
         Ok(error) => {
             // The process is stopped at an arbitrary instruction and must not continue.
-            sys::process::kill_group(stepping.child.pid());
+            kill_group(stepping.child.pid());
             Ok(Err(format!("no disassembly: {error}")))
         }
         Err(error) => Err(error
@@ -98,7 +100,8 @@ fn executable(pid: u32) -> Option<PathBuf> {
 /// The note on an operation that allows a batch of one iteration only.
 pub const SINGLE: &str = "a batch has only one iteration, so its setup is included";
 
-const MOST_RECORDINGS: usize = 6;
+/// The most recordings of a request.
+const ATTEMPTS: usize = 6;
 /// The number of instructions above which one recording is enough: stepping takes microseconds for each.
 const LONG: usize = 20_000;
 
@@ -142,7 +145,7 @@ impl Stepping {
     /// tick writes (a seqlock) then retries.
     fn shortest(&mut self, n: u64) -> anyhow::Result<Vec<u64>> {
         let mut shortest = self.batch(n)?;
-        for _ in 1..MOST_RECORDINGS {
+        for _ in 1..ATTEMPTS {
             if shortest.len() > LONG {
                 break;
             }
@@ -186,7 +189,7 @@ pub fn symbols(recording: &Recording) -> Symbols {
     for path in paths {
         let image = match path {
             "[vdso]" => Some(recording.memory.vdso.clone()),
-            _ if path.starts_with('/') => sys::open::contents(Path::new(path)).ok(),
+            _ if path.starts_with('/') => open::contents(Path::new(path)).ok(),
             _ => None,
         };
         let label = if recording.probe.to_str() == Some(path) {

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result};
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
 use model::code::{CodeKind, Symbol};
+use object::elf::STT_GNU_IFUNC;
 use object::{
     Object as _, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable, RelocationTarget,
     SymbolFlags, SymbolKind,
@@ -199,7 +200,7 @@ impl Object {
         let Some(name) = symbol.name().ok().filter(|name| code && !name.is_empty()) else {
             return;
         };
-        if matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. } if st_info.st_type() == object::elf::STT_GNU_IFUNC)
+        if matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. } if st_info.st_type() == STT_GNU_IFUNC)
         {
             self.indirect.insert(name.to_string());
         }

@@ -12,6 +12,7 @@ pub struct Counted<'a> {
     pub faults: f64,
 }
 
+/// The verdict on a recorded case.
 pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     let gates = gates(functions);
     let answer = answer(functions, &gates, counted.faults);
@@ -140,6 +141,7 @@ fn sentence(
     }
 }
 
+/// The name of the first executed function of this role.
 fn first_name(functions: &[Function], role: Role) -> Option<&str> {
     functions
         .iter()

@@ -1,5 +1,6 @@
 //! Cases: the rows of tables.
 
+use super::parameter_value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -200,7 +201,7 @@ impl fmt::Display for Case {
             (None, Some(language)) => write!(f, "{language}:{}", one_line(&self.operation))?,
         }
         for (name, value) in &self.params {
-            write!(f, " {name}={}", super::parameter_value(name, *value))?;
+            write!(f, " {name}={}", parameter_value(name, *value))?;
         }
         Ok(())
     }

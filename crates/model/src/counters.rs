@@ -1,6 +1,8 @@
+use indexmap::IndexMap;
+
 /// The events of one case, counted in an untimed pass: by event, the count per iteration of each launch. A count is a difference of two
 /// readings, so it may be a little below 0.
-pub type Counters = indexmap::IndexMap<String, Vec<f64>>;
+pub type Counters = IndexMap<String, Vec<f64>>;
 
 #[derive(Clone, Copy)]
 pub struct Event {

@@ -1,5 +1,6 @@
 //! Kernel entries: which system calls one iteration makes, and how we know.
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -10,7 +11,7 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Entries(
-    #[schemars(with = "std::collections::BTreeMap<String, f64>")] indexmap::IndexMap<String, f64>,
+    #[schemars(with = "std::collections::BTreeMap<String, f64>")] IndexMap<String, f64>,
 );
 
 impl Entries {

@@ -1,11 +1,12 @@
 //! Histograms of durations in log-linear buckets: each power of two is divided into buckets of equal width.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Counts of durations, a list of pairs of bucket and count. With n buckets per power of two, bucket n k + i begins at 2^k (1 + i/n)
 /// nanoseconds and ends where the next one begins: at most 1/n wide. Buckets narrower than a nanosecond hold one duration or none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Vec<(u16, u64)>", into = "Vec<(u16, u64)>")]
 pub struct Histogram {
     /// Buckets per power of two: a power of two itself.

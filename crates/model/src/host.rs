@@ -1,5 +1,6 @@
 //! The machine that a run was made on: what must be known to interpret its results.
 
+use crate::Tax;
 use serde::{Deserialize, Serialize};
 
 /// Facts about the machine. Facts that could not be determined are null.
@@ -104,5 +105,5 @@ pub struct Host {
     /// Resource limits that operations may hit: `name soft hard`.
     pub limits: Vec<String>,
     /// Taxes on every system call on this machine.
-    pub taxes: Vec<crate::Tax>,
+    pub taxes: Vec<Tax>,
 }

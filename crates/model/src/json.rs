@@ -1,4 +1,6 @@
-pub trait JsonDocument: serde::Serialize {
+use serde::Serialize;
+
+pub trait JsonDocument: Serialize {
     /// Name and version: `syscost.summary/2`.
     const SCHEMA: &'static str;
 }

@@ -1,5 +1,6 @@
 //! All operations in two emulated kernels, compared: what `syscost kernel diff` finds.
 
+use super::JsonDocument;
 use super::atlas::{AtlasCount, AtlasStep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ pub struct KernelDiff {
     pub not_judged: Vec<NotJudged>,
 }
 
-impl super::JsonDocument for KernelDiff {
+impl JsonDocument for KernelDiff {
     const SCHEMA: &'static str = "syscost.kernel-diff/1";
 }
 

@@ -54,10 +54,8 @@ pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<V
 pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |pattern| {
         let name = pattern.text.as_str();
-        let operations = catalogue
-            .iter()
-            .filter(|o| leaf(&o.id) == name)
-            .collect_vec();
+        let operations: Vec<&Operation> =
+            catalogue.iter().filter(|o| leaf(&o.id) == name).collect();
         if operations.len() > 1 {
             let ids = operations.iter().map(|o| o.id.as_str()).join(", ");
             bail!("'{name}' is ambiguous: {ids}: give an id, or '*.{name}' for all of them");
@@ -124,10 +122,10 @@ fn is_identifier(text: &str) -> bool {
 pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |pattern| {
         let part = pattern.text.to_ascii_lowercase();
-        let mut operations = catalogue
+        let mut operations: Vec<&Operation> = catalogue
             .iter()
             .filter(|o| !part.is_empty() && o.id.contains(&part))
-            .collect_vec();
+            .collect();
         operations.sort_by_key(|o| leaf(&o.id) != part);
         if operations.is_empty() {
             operations = described(catalogue, &part);
@@ -142,7 +140,7 @@ const SHORTEST: usize = 3;
 fn described<'a>(catalogue: &'a [Operation], word: &str) -> Vec<&'a Operation> {
     let word = word.to_ascii_lowercase();
     let is_word = word.len() >= SHORTEST;
-    let mut operations = catalogue.iter().collect_vec();
+    let mut operations: Vec<&Operation> = catalogue.iter().collect();
     operations.retain(|o| is_word && o.what.to_ascii_lowercase().contains(&word));
     operations
 }
@@ -159,10 +157,8 @@ fn each<'a>(
     let mut chosen: Vec<&Operation> = Vec::new();
     for text in patterns {
         let pattern = Pattern::new(text)?;
-        let mut operations = catalogue
-            .iter()
-            .filter(|o| pattern.matches(o))
-            .collect_vec();
+        let mut operations: Vec<&Operation> =
+            catalogue.iter().filter(|o| pattern.matches(o)).collect();
         if operations.is_empty() {
             operations = otherwise(&pattern)?;
         }
@@ -220,10 +216,10 @@ fn near<'a>(catalogue: &'a [Operation], typed: &str) -> Vec<&'a Operation> {
         wanted,
         area: typed.strip_suffix(wanted).unwrap_or_default(),
     };
-    let mut near = catalogue
+    let mut near: Vec<(u8, &Operation)> = catalogue
         .iter()
         .filter_map(|o| Some((typed.rank(&o.id)?, o)))
-        .collect_vec();
+        .collect();
     near.sort_by(|(a, x), (b, y)| {
         let by_likeness = typed.likeness(&y.id).total_cmp(&typed.likeness(&x.id));
         a.cmp(b)

@@ -1,3 +1,4 @@
+use crate::JsonDocument;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub struct ProgramInKernels {
     pub notes: Vec<String>,
 }
 
-impl crate::JsonDocument for ProgramInKernels {
+impl JsonDocument for ProgramInKernels {
     const SCHEMA: &'static str = "syscost.explain-program/1";
 }
 

@@ -24,7 +24,10 @@ pub fn few<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
 /// `TEXT: a, b and 3 more`; `None` without names.
 pub fn note_on<T: AsRef<str>>(text: &str, names: impl IntoIterator<Item = T>) -> Option<String> {
     let names = few(names);
-    (!names.is_empty()).then(|| format!("{text}: {names}"))
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!("{text}: {names}"))
 }
 
 /// `3 TEXT`; `None` for 0.

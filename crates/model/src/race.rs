@@ -1,3 +1,4 @@
+use super::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whole commands that were run in turn, round by round.
@@ -26,7 +27,7 @@ pub struct Contender {
     /// The n-th run of each contender was in the n-th round.
     pub runs: Vec<TimedRun>,
     /// Counted in runs of their own.
-    pub counted: Result<super::Profile, String>,
+    pub counted: Result<Profile, String>,
     /// Names of programs.
     pub left_running: BTreeSet<String>,
 }

@@ -1,10 +1,12 @@
+use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The last result of each system call by its name, as the kernel returns it: a negative errno if it failed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Returned(
-    #[schemars(with = "std::collections::BTreeMap<String, i64>")] indexmap::IndexMap<String, i64>,
+    #[schemars(with = "std::collections::BTreeMap<String, i64>")] IndexMap<String, i64>,
 );
 
 impl Returned {

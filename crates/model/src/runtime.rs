@@ -1,6 +1,9 @@
 //! Functions through which programs make system calls, whoever calls them: those of the C library and of the runtimes of languages.
 
-const LIBRARY_PREFIXES: &[&str] = &[
+use crate::syscall_names::is_known;
+
+/// The beginnings of the names of files.
+const LIBRARIES: &[&str] = &[
     "libc.",
     "libc-",
     "ld-",
@@ -14,7 +17,8 @@ const LIBRARY_PREFIXES: &[&str] = &[
     "libevent",
 ];
 
-const FUNCTION_PREFIXES: &[&str] = &[
+/// The beginnings of the names of functions in programs that have their library in them.
+const FUNCTIONS: &[&str] = &[
     // The C library.
     "pthread_",
     "futex_",
@@ -77,7 +81,7 @@ pub fn name_and_line(function: &str) -> (&str, Option<&str>) {
 
 /// The C library, or a runtime.
 pub fn is_library(file: &str) -> bool {
-    LIBRARY_PREFIXES.iter().any(|begin| file.starts_with(begin))
+    LIBRARIES.iter().any(|begin| file.starts_with(begin))
 }
 
 /// Whether a name is that of a function of the C library or of a runtime, or of none.
@@ -94,8 +98,6 @@ pub fn is_runtime(function: &str) -> bool {
         || function.contains("+0x")
         || function.contains(":0x")
         || !bare.contains(char::is_alphabetic)
-        || crate::syscall_names::is_known(bare)
-        || FUNCTION_PREFIXES
-            .iter()
-            .any(|begin| bare.starts_with(begin))
+        || is_known(bare)
+        || FUNCTIONS.iter().any(|begin| bare.starts_with(begin))
 }

@@ -1,5 +1,6 @@
 //! The part of a study that is stored with a run: enough to show it again from the result file alone.
 
+use super::Case;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,8 @@ pub struct Scale {
     pub cases: Vec<String>,
 }
 
-const UNITS_NS: [(&str, f64); 5] = [
+/// Names of units and what they are in nanoseconds.
+const UNITS: [(&str, f64); 5] = [
     ("ns", 1.0),
     ("us", 1e3),
     ("ms", 1e6),
@@ -74,12 +76,12 @@ const UNITS_NS: [(&str, f64); 5] = [
 
 impl Scale {
     pub fn units() -> Vec<&'static str> {
-        UNITS_NS.iter().map(|(name, _)| *name).collect()
+        UNITS.iter().map(|(name, _)| *name).collect()
     }
 
     /// The time of the scale's calls in its unit, if one takes `ns` nanoseconds.
     pub fn time(&self, ns: f64) -> f64 {
-        let unit = UNITS_NS
+        let unit = UNITS
             .iter()
             .find(|(name, _)| *name == self.unit)
             .map_or(1.0, |(_, ns)| *ns);
@@ -97,7 +99,7 @@ impl StudyView {
     }
 }
 
-impl super::Case {
+impl Case {
     /// The name given by a study, else the operation.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.operation)

@@ -62,7 +62,11 @@ impl CallCount {
 
     fn mean_of(&self, ns: u64) -> Option<f64> {
         let timed = self.calls.saturating_sub(self.untimed);
-        (timed > 0).then(|| ns as f64 / timed as f64)
+        if timed > 0 {
+            Some(ns as f64 / timed as f64)
+        } else {
+            None
+        }
     }
 
     /// Whether its split is known or not.

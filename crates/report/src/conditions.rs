@@ -37,6 +37,7 @@ pub fn labels(labels: &BTreeMap<String, String>) -> Option<String> {
     Some(each).filter(|text| !text.is_empty())
 }
 
+/// `slows every system call: seccomp: 1 filter runs at every system call`
 pub fn tax(tax: &Tax) -> String {
     format!("slows every system call: {}: {}", tax.kind, tax.detail)
 }

@@ -13,6 +13,7 @@ pub use text::explanation_document;
 
 use itertools::Itertools;
 use model::Returned;
+use model::syscall_names::errno;
 
 /// Minus the largest errno (linux/err.h).
 const LEAST_ERRNO: i64 = -4095;
@@ -30,7 +31,7 @@ pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
 
 fn format_result(result: i64) -> String {
     match result {
-        LEAST_ERRNO..0 => model::syscall_names::errno::name(-result as i32),
+        LEAST_ERRNO..0 => errno::name(-result as i32),
         address if address > MOST_NUMBER => format!("{address:#x}"),
         number => number.to_string(),
     }

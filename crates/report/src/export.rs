@@ -7,6 +7,7 @@
 
 use super::Format;
 use analysis::summary::{Panel, Row, Summary};
+use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use model::clean::{self, line};
 use model::{Case, Measurement, Outcome, Record, Role, Run};
@@ -22,7 +23,7 @@ pub enum RunFormat {
     GoBenchmark,
 }
 
-impl clap::ValueEnum for RunFormat {
+impl ValueEnum for RunFormat {
     fn value_variants<'a>() -> &'a [RunFormat] {
         use RunFormat::{GoBenchmark, Ours, Rows};
         &[
@@ -130,8 +131,11 @@ fn name(case: &Case) -> String {
         .params
         .iter()
         .map(|(key, value)| format!("/{}={value}", word(key)));
-    let environment =
-        (case.environment != "native").then(|| format!("/env={}", word(&case.environment)));
+    let environment = if case.environment != "native" {
+        Some(format!("/env={}", word(&case.environment)))
+    } else {
+        None
+    };
     let tail: String = params.chain(environment).collect();
     format!("Benchmark{}{}", capital(&word(&label)), tail)
 }

@@ -6,6 +6,7 @@ pub mod palette;
 pub mod tree;
 
 use axis::LogAxis;
+use model::Unit;
 use stats::Ranged;
 
 /// A chart with its title and a description for readers who cannot see it.
@@ -32,7 +33,7 @@ pub enum Chart {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dots {
     /// The unit of costs; `None` for ratios.
-    pub unit: Option<model::Unit>,
+    pub unit: Option<Unit>,
     /// Files or environments, each with a dot in every row.
     pub series: Vec<String>,
     pub groups: Vec<Group>,
@@ -110,6 +111,7 @@ impl Overlay<'_> {
     }
 }
 
+/// The height of the fullest bin.
 pub const TALLEST: u8 = 16;
 
 /// The heights of `bins` bins: square roots of their counts, so that rare samples are visible. Each

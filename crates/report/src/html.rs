@@ -14,15 +14,14 @@ pub use page::Page;
 pub use profile::{profile_page, profiles_page};
 pub use run::{MOST_DETAILED, RunsPage, runs_page};
 
+use document::Document;
+use page::Section;
+
 /// A page for answers that have only a document, such as races.
-pub fn document_page(title: &str, document: document::Document) -> Page {
+pub fn document_page(title: &str, document: Document) -> Page {
     Page {
         title: title.to_string(),
-        sections: vec![page::Section::new(
-            "answer",
-            "Answer",
-            page::blocks(document),
-        )],
+        sections: vec![Section::new("answer", "Answer", page::blocks(document))],
         made_from: "1 file".to_string(),
         ..Page::default()
     }

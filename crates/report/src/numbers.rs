@@ -1,6 +1,8 @@
 //! Numbers formatted for people.
 
 pub use document::thousands;
+use humantime::format_rfc3339_seconds;
+use model::prose::plural;
 use model::{Entries, Unit};
 use std::time::{Duration, SystemTime};
 
@@ -78,11 +80,7 @@ pub fn signed(value: f64, text: impl Fn(f64) -> String) -> String {
 
 /// `1 call`, `2,731 calls`
 pub fn counted(number: u64, noun: &str) -> String {
-    format!(
-        "{} {}",
-        thousands(number as f64),
-        model::prose::plural(number, noun)
-    )
+    format!("{} {}", thousands(number as f64), plural(number, noun))
 }
 
 pub fn in_seconds(ns: Option<u64>) -> Option<f64> {
@@ -228,7 +226,7 @@ pub fn date(unix_s: u64) -> String {
         return format!("{unix_s} s after 1970");
     }
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(unix_s);
-    humantime::format_rfc3339_seconds(time).to_string()[..16].replace('T', " ")
+    format_rfc3339_seconds(time).to_string()[..16].replace('T', " ")
 }
 
 /// From here on, years have five digits.

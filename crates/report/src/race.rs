@@ -13,6 +13,7 @@ use document::write::markup::cut;
 use document::{Block, Document, params};
 use itertools::Itertools;
 use model::prose::{counted, some};
+use model::word;
 use std::collections::BTreeSet;
 
 /// The table of commands, the answers, and a table of changed calls for each comparison.
@@ -128,8 +129,11 @@ fn cpu(result: &RaceResult) -> Option<f64> {
         return Some(inside.net_cpu?[0]);
     }
     let sum: f64 = result.cpu_times.iter().sum();
-    (result.user.is_none() && !result.cpu_times.is_empty())
-        .then(|| sum / result.cpu_times.len() as f64)
+    if result.user.is_none() && !result.cpu_times.is_empty() {
+        Some(sum / result.cpu_times.len() as f64)
+    } else {
+        None
+    }
 }
 
 /// Hides a column of plain races in a race of environments.
@@ -141,7 +145,7 @@ fn answers(race: &RaceFound) -> Vec<String> {
     // Without a time, each pair has the same answer: why is in the line about the rounds.
     let answers =
         cells::compared(race).map(|versus| answer(race, versus) + &bill::sentence(versus));
-    let mut lines = answers.unique().collect_vec();
+    let mut lines: Vec<String> = answers.unique().collect();
     lines.push(rounds(race));
     if race.results.iter().any(|result| result.control) {
         lines.push(CONTROL.to_string());
@@ -188,7 +192,7 @@ fn refusals(result: &RaceResult) -> Option<String> {
         return None;
     }
     let inside = result.inside.as_ref()?;
-    let calls = inside
+    let calls: Vec<String> = inside
         .refused
         .iter()
         .map(|one| {
@@ -199,7 +203,7 @@ fn refusals(result: &RaceResult) -> Option<String> {
                 one.error
             )
         })
-        .collect_vec();
+        .collect();
     if calls.is_empty() {
         return None;
     }
@@ -212,6 +216,7 @@ fn refusals(result: &RaceResult) -> Option<String> {
 
 const CONTROL: &str = "(again): the baseline, run twice a round as a control: a difference no larger than the control's is not known.";
 
+/// `the command ran 376 times`
 fn executions(race: &RaceFound) -> String {
     let names: BTreeSet<&str> = race.results.iter().map(|result| &*result.command).collect();
     let what = if names.len() == 1 {
@@ -223,11 +228,11 @@ fn executions(race: &RaceFound) -> String {
 }
 
 fn failures(result: &RaceResult) -> Option<String> {
-    let failed = result
+    let failed: Vec<_> = result
         .exit_codes
         .iter()
         .filter(|code| **code != 0)
-        .collect_vec();
+        .collect();
     let status = failed.first()?;
     Some(format!(
         "{} failed in {} of {}, first with status {status}.",
@@ -240,9 +245,12 @@ fn failures(result: &RaceResult) -> Option<String> {
 fn left(result: &RaceResult) -> Option<String> {
     let names = some(&result.left_running, MOST_NAMED);
     let name = cut(result.name(), COMMAND);
-    (!names.is_empty()).then(|| {
-        format!("{name} leaves processes running ({names}): --end-left ends them after each run.")
-    })
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "{name} leaves processes running ({names}): --end-left ends them after each run."
+    ))
 }
 
 fn changed_time(result: &RaceResult) -> Option<String> {
@@ -308,6 +316,7 @@ fn withheld(race: &RaceFound, versus: &Versus, wall: &Ratio) -> Option<Ratio> {
     control
 }
 
+/// `0.94 to 1.06`
 fn range(ratio: &Ratio) -> String {
     format!("{} to {}", row::number(ratio.low), row::number(ratio.high))
 }
@@ -345,7 +354,7 @@ fn records(race: &RaceFound) -> Records {
         .field("ratio", |line| Some(line.wall()?.ratio))
         .field("ratio_low", |line| Some(line.wall()?.low))
         .field("ratio_high", |line| Some(line.wall()?.high))
-        .field("verdict", |line| Some(model::word(line.wall()?, "verdict")))
+        .field("verdict", |line| Some(word(line.wall()?, "verdict")))
         .field("environment", |line| {
             Some(&line.result.inside.as_ref()?.environment)
         })

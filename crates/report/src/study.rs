@@ -21,7 +21,7 @@ impl<'a> Scaled<'a> {
         let first = scales.next()?;
         let is_common =
             scales.all(|scale| (scale.calls, &scale.unit) == (first.calls, &first.unit));
-        let common = is_common.then_some(first);
+        let common = if is_common { Some(first) } else { None };
         Some(Scaled { common })
     }
 
@@ -109,6 +109,7 @@ pub fn derived_value(row: &DerivedRow) -> Cell {
     Cell::number(format!("{unit}{}", number(row, value)), value)
 }
 
+/// The interval in the unit of the value.
 pub fn derived_interval(row: &DerivedRow) -> Cell {
     row.value
         .as_ref()

@@ -2,6 +2,7 @@
 
 use crate::installed;
 use anyhow::{Context, Result, anyhow, ensure};
+use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use model::atlas::{
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use sys::open;
 
 const ENDING: &str = ".json.gz";
 const STEPS: &str = "steps";
@@ -116,7 +118,7 @@ fn unpacked(path: &Path, room: &mut u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let packed: Box<dyn Read> = match installed::file(path) {
         Some(bytes) => Box::new(bytes),
-        None => Box::new(sys::open::regular(path)?),
+        None => Box::new(open::regular(path)?),
     };
     GzDecoder::new(packed)
         .take(*room + 1)
@@ -164,7 +166,11 @@ pub fn steps_path(
 }
 
 fn variant(machine: &AtlasMachine, usual: &str) -> String {
-    let cpu = (machine.cpu != usual).then(|| format!("cpu={}", machine.cpu));
+    let cpu = if machine.cpu != usual {
+        Some(format!("cpu={}", machine.cpu))
+    } else {
+        None
+    };
     let words: Vec<String> = cpu
         .into_iter()
         .chain(machine.append.split_whitespace().map(str::to_string))
@@ -192,7 +198,7 @@ pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     let parent = path.parent().context("no directory")?;
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
     // No time and no name in the header.
-    let mut packed = GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(&serde_json::to_vec(document)?)?;
     Ok(crate::write_bytes(path, &packed.finish()?)?)
 }

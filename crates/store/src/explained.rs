@@ -6,6 +6,7 @@ use super::document::Document;
 use super::error::FileKind;
 use super::rules::Checked;
 use model::explained::{KernelExplanation, KernelVersus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub const KIND: FileKind = FileKind {
@@ -25,7 +26,7 @@ pub const VERSUS_KIND: FileKind = FileKind {
 };
 
 /// Nothing of an explanation is in another shape in its file.
-#[derive(Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct Nothing {}
 
 impl Document for KernelExplanation {

@@ -2,9 +2,10 @@
 //! if the working directory has no such directory.
 
 use assets::{ATLAS, PUBLISHED};
+use include_dir::Dir;
 use std::path::{Path, PathBuf};
 
-fn directory(path: &Path) -> Option<(&'static include_dir::Dir<'static>, &Path)> {
+fn directory(path: &Path) -> Option<(&'static Dir<'static>, &Path)> {
     [("published", &PUBLISHED), ("atlas", &ATLAS)]
         .into_iter()
         .find_map(|(name, directory)| {

@@ -1,11 +1,13 @@
 //! One line per member of the top level and of containers directly in it. So every record is one line: version control shows
 //! which records differ, and thousands of samples do not take a line each.
 
+use serde::Serialize;
+use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
 
-pub fn write(file: &impl serde::Serialize, out: &mut dyn Write) -> Result<()> {
-    file.serialize(&mut serde_json::Serializer::with_formatter(
+pub fn write(file: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    file.serialize(&mut Serializer::with_formatter(
         &mut *out,
         Layout::default(),
     ))?;

@@ -29,13 +29,15 @@ use error::from_file;
 use input::MAX_BYTES;
 use model::explained::{KernelExplanation, KernelVersus};
 use model::{Profile, Run, clean};
+use output::Fill;
 use parse::parse;
 use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-#[derive(serde::Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(bound = "D: JsonSchema, D::Head: JsonSchema")]
 struct File<'a, D: Document> {
     #[serde(flatten)]
@@ -67,7 +69,7 @@ fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
 fn put<D: Document, T>(
     document: &D,
     path: &Path,
-    put: impl FnOnce(output::Fill) -> Result<T, Problem>,
+    put: impl FnOnce(Fill) -> Result<T, Problem>,
 ) -> Result<T, StoreError> {
     File::checked(document)
         .and_then(|file| put(&|out| layout::write(&file, out)))

@@ -1,5 +1,7 @@
 use super::document::Document;
 use super::error::{self, FileKind, Location, Problem};
+use super::foreign;
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 /// Why a file is not a document is examined only after parsing has failed, so that good files are read at full speed.
@@ -7,7 +9,7 @@ pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head, String), Problem>
     well_formed(bytes).ok_or_else(|| match explain::<D>(bytes) {
         // Another program's file gets a message about that program, which helps more than a position in JSON.
         problem @ (Problem::NotJson(..) | Problem::Foreign) => {
-            super::foreign::described(bytes).map_or(problem, Problem::OfAnother)
+            foreign::described(bytes).map_or(problem, Problem::OfAnother)
         }
         problem => problem,
     })
@@ -28,7 +30,7 @@ pub fn schema_of(bytes: &[u8]) -> Option<String> {
         .map(str::to_string)
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Header {
     schema: Option<serde_json::Value>,
 }

@@ -5,6 +5,7 @@ mod check;
 use super::document::Document;
 use super::error::FileKind;
 use super::rules::{Checked, wrong};
+use indexmap::IndexMap;
 use model::{CallCount, ProcessGroup, Profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,7 +91,7 @@ fn groups(processes: Vec<ProcessGroup>, calls: Vec<Call>) -> Vec<ProcessGroup> {
         (group.name.clone(), group.pid, group.cgroup.clone())
     }
 
-    let mut groups: indexmap::IndexMap<_, _> = processes
+    let mut groups: IndexMap<_, _> = processes
         .into_iter()
         .map(|group| (key(&group), group))
         .collect();

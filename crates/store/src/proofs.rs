@@ -1,4 +1,5 @@
 use super::lines::Line;
+use model::Entries;
 use serde::{Deserialize, Serialize};
 
 /// Kernel entries of one case that an earlier run counted. If a key has several lines, the last one counts.
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Counted {
     /// A digest of what they depend on.
     pub key: String,
-    pub entries: model::Entries,
+    pub entries: Entries,
     pub unix_s: u64,
 }
 

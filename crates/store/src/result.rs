@@ -7,6 +7,7 @@ mod repeats;
 use super::document::Document;
 use super::error::FileKind;
 use super::rules::Checked;
+use model::Run;
 use repeats::Repeats;
 
 pub const KIND: FileKind = FileKind {
@@ -18,7 +19,7 @@ pub const KIND: FileKind = FileKind {
     smaller: "measure fewer cases a run",
 };
 
-impl Document for model::Run {
+impl Document for Run {
     const KIND: &'static FileKind = &KIND;
     type Head = Repeats;
 

@@ -1,9 +1,11 @@
 //! The files of this process's control groups, of either version. Inside a container, neither the path that the kernel names nor
 //! its ancestors need be visible: whatever exists is read, from the path upwards.
 
+use super::Sources;
+
 /// The directories of this process's group with that controller, such as `cpu`, and of its ancestors up to the mount, in
 /// both versions' places; most of them need not exist.
-pub fn directories(sources: &super::Sources, controller: &str) -> Vec<String> {
+pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
     sources
         .text("proc/self/cgroup")
         .unwrap_or_default()

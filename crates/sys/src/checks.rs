@@ -4,6 +4,7 @@ use super::counters::{Offer, offer};
 use super::host::StealClock;
 use super::output::output;
 use super::status::Status;
+use super::taxes::tracing_directory;
 use super::{Sources, private};
 use nix::sys::ptrace;
 use nix::unistd::Pid;
@@ -47,7 +48,7 @@ pub fn checks(sources: &Sources) -> Checks {
             .text("proc/sys/kernel/yama/ptrace_scope")
             .and_then(|scope| scope.parse().ok()),
         counters: offer(sources),
-        tracing_visible: super::taxes::tracing_directory(sources).is_some(),
+        tracing_visible: tracing_directory(sources).is_some(),
         cc: COMPILERS.iter().find_map(|name| version(name)),
         cpu_quota: quota::cpus(sources),
         steal_since_boot_percent: StealClock::since_boot().percent_since(sources),

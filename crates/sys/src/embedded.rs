@@ -7,10 +7,11 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use tempfile::TempPath;
 
 pub enum Embedded {
     Memory(File),
-    File(tempfile::TempPath),
+    File(TempPath),
 }
 
 impl Embedded {

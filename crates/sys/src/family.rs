@@ -4,6 +4,7 @@
 use super::proc_stat::{self, ProcStat};
 use super::tree::{numbers, with_descendants};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
 const STARTED: usize = 22;
 
@@ -36,7 +37,7 @@ fn process(pid: u32) -> Option<Process> {
 }
 
 fn has_mark(pid: u32, mark: &str) -> bool {
-    std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| {
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| {
         all.split(|byte| *byte == 0)
             .any(|one| one == mark.as_bytes())
     })

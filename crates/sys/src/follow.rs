@@ -5,6 +5,7 @@
 
 mod leave;
 
+use super::clock::process_cpu_ns;
 use super::proc_stat::{self, ProcStat};
 use super::syscall_stop::{Call, SyscallStop, syscall_stop};
 use super::tracee::{self, Report, Resume, Whose};
@@ -380,7 +381,7 @@ impl Follower {
             return Ok(Event::Started { tid, by: None });
         }
         // When a process ends, only its last thread is reported, under the process's ID.
-        let cpu_ns = super::clock::process_cpu_ns(tid).ok();
+        let cpu_ns = process_cpu_ns(tid).ok();
         let faults = faults(tid);
         let usage = tracee::reap(tid)?;
         self.tracees.remove(&tid);

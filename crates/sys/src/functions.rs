@@ -1,5 +1,7 @@
 //! The kernel's functions by address, from /proc/kallsyms. Called by `trace::bpf`.
 
+use super::Sources;
+
 /// Functions by the lower half of their addresses: the upper half is the same for all of them. Empty if the kernel hides addresses
 /// (kernel.kptr_restrict).
 #[derive(Default)]
@@ -19,7 +21,7 @@ impl Functions {
     }
 
     fn read(kinds: &str) -> Functions {
-        let text = super::Sources::default().text("proc/kallsyms");
+        let text = Sources::default().text("proc/kallsyms");
         Functions::parse(&text.unwrap_or_default(), kinds)
     }
 
@@ -34,7 +36,11 @@ impl Functions {
                     .ok()
                     .filter(|address| *address > 0)?;
                 let is_wanted = kinds.contains(kind) && words.next().is_none();
-                is_wanted.then(|| (address as u32, name.to_string()))
+                if is_wanted {
+                    Some((address as u32, name.to_string()))
+                } else {
+                    None
+                }
             })
             .collect();
         starts.sort_by_key(|(start, _)| *start);

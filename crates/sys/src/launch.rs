@@ -10,6 +10,7 @@
 use super::embedded::Embedded;
 use super::pidfd;
 use super::process::{is_ignored, kill_group, signal_group};
+use super::tracee::reap;
 use assets::LAUNCHER;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -122,7 +123,7 @@ impl Launch {
         let (letter, number) = report(&mut failure).unwrap_or((0, libc::EIO));
         // The launcher either waits itself or has started what waits, and ended.
         if (letter, number) != (HELD, child.as_raw()) {
-            let _ = super::tracee::reap(child.as_raw());
+            let _ = reap(child.as_raw());
         }
         if letter != HELD {
             return Err(Errno::from_raw(number));
@@ -283,11 +284,14 @@ impl Started {
     pub fn has_entered_within(&mut self, time: Duration) -> Option<bool> {
         let mut report = [0u8];
         let is_known = super::process::wait_readable(&self.failure, time);
-        is_known.then(|| {
+        if !is_known {
+            return None;
+        }
+        Some(
             self.failure
                 .read(&mut report)
-                .is_ok_and(|read| read == 1 && report[0] == ENTERED)
-        })
+                .is_ok_and(|read| read == 1 && report[0] == ENTERED),
+        )
     }
 
     /// The launcher has made its environment, and executes the command.

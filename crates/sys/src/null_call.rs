@@ -1,5 +1,7 @@
 //! The time of a null call now, on this CPU: entering the kernel and leaving it, and nothing else.
 
+use nix::unistd::getppid;
+use std::hint::black_box;
 use std::time::Instant;
 
 /// A batch takes tenths of a millisecond, so most are undisturbed.
@@ -11,7 +13,7 @@ pub fn null_call_ns() -> f64 {
     (0..BATCHES)
         .map(|_| {
             let began = Instant::now();
-            (0..CALLS).for_each(|_| _ = std::hint::black_box(nix::unistd::getppid()));
+            (0..CALLS).for_each(|_| _ = black_box(getppid()));
             began.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
         })
         .fold(f64::INFINITY, f64::min)

@@ -2,6 +2,7 @@
 //! its other end. State, caches, kernel images and files that other programs leave in shared directories are opened by this module
 //! alone. Result files named on the command line are not: a pipe is meant there.
 
+use super::owner;
 use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
 use std::fs::{File, OpenOptions};
@@ -86,7 +87,7 @@ fn checked(options: &mut OpenOptions, flags: i32, path: &Path) -> io::Result<Fil
 
 fn ours(file: File) -> io::Result<File> {
     let facts = file.metadata()?;
-    if facts.uid() == 0 || facts.uid() == super::owner::effective_user() {
+    if facts.uid() == 0 || facts.uid() == owner::effective_user() {
         Ok(file)
     } else {
         Err(io::Error::new(

@@ -1,6 +1,8 @@
 //! The output of another program. Not `Command::output`, which panics if it cannot read one of two pipes: here both are files. A
 //! signal that ends this program ends the other.
 
+use super::pidfd;
+use super::process::wait_readable;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek};
@@ -50,10 +52,10 @@ pub fn output_within(command: &mut Command, most: Duration) -> Result<Output> {
 fn wait(child: &mut Child, stops: &[Arc<AtomicBool>], most: Duration) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
     let begun = Instant::now();
-    let Ok(process) = super::pidfd::open(child.id().cast_signed()) else {
+    let Ok(process) = pidfd::open(child.id().cast_signed()) else {
         return Ok(());
     };
-    while !super::process::wait_readable(&process, LOOK) {
+    while !wait_readable(&process, LOOK) {
         let is_stopped = stops.iter().any(|stop| stop.load(Ordering::Relaxed));
         if is_stopped || begun.elapsed() > most {
             child.kill()?;

@@ -1,5 +1,6 @@
 //! Checks who owns a file and who else may change it: only the user's own files are executed. And on whose behalf root runs.
 
+use super::process::is_unknown_user;
 use nix::unistd::{Uid, User, geteuid};
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -70,7 +71,14 @@ pub fn doubt(file: &Metadata) -> Option<String> {
     // Data written to a terminal or /dev/null cannot be read back.
     let writable = !file.file_type().is_char_device() && file.mode() & OTHERS_WRITE != 0;
     foreign(file).or_else(|| {
-        writable.then(|| format!("others may write it (mode {:04o})", file.mode() & 0o7777))
+        if writable {
+            Some(format!(
+                "others may write it (mode {:04o})",
+                file.mode() & 0o7777
+            ))
+        } else {
+            None
+        }
     })
 }
 
@@ -110,10 +118,12 @@ fn exchange(about: &Metadata, trust: Trust) -> Option<String> {
         };
         return Some(format!("{who} (mode {mode:o}, not sticky)"));
     }
-    let trusted = owner == 0
-        || owner == effective_user()
-        || trust == Trust::Group && super::process::is_unknown_user(owner);
-    (!trusted).then(|| format!("its owner, user {owner},"))
+    let trusted =
+        owner == 0 || owner == effective_user() || trust == Trust::Group && is_unknown_user(owner);
+    if trusted {
+        return None;
+    }
+    Some(format!("its owner, user {owner},"))
 }
 
 fn foreign(file: &Metadata) -> Option<String> {

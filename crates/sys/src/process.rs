@@ -2,11 +2,14 @@
 
 #![allow(unsafe_code)]
 
+use super::proc_stat;
+use super::tree::numbers;
 use model::Ending;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
+use rustix::fs::getxattr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -66,7 +69,7 @@ pub fn arguments(pid: u32) -> Option<String> {
 
 /// A process's or thread's name, up to 15 bytes; empty if it has ended.
 pub fn name_of(pid: i32) -> String {
-    super::proc_stat::read(format!("/proc/{pid}/comm"))
+    proc_stat::read(format!("/proc/{pid}/comm"))
         .unwrap_or_default()
         .trim_end_matches('\n')
         .to_string()
@@ -77,9 +80,7 @@ pub fn gains_privileges(pid: i32) -> bool {
     let program = format!("/proc/{pid}/exe");
     let is_set_id = fs::metadata(&program).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
     // With no room, only the size is returned.
-    is_set_id
-        || rustix::fs::getxattr(program, "security.capability", &mut [0; 0])
-            .is_ok_and(|bytes| bytes > 0)
+    is_set_id || getxattr(program, "security.capability", &mut [0; 0]).is_ok_and(|bytes| bytes > 0)
 }
 
 /// Makes a named pipe for this user alone.
@@ -133,6 +134,7 @@ pub fn handle_sigxfsz() {
     }
 }
 
+/// Whether this user may execute a file.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
@@ -177,7 +179,7 @@ pub fn children(process: i32) -> Vec<i32> {
 }
 
 fn threads_of(process: i32) -> Vec<i32> {
-    super::tree::numbers(&format!("/proc/{process}/task"))
+    numbers(&format!("/proc/{process}/task"))
 }
 
 /// Under the number that it has here.

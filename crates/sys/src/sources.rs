@@ -39,7 +39,10 @@ impl Sources {
         let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-        (!text.is_empty()).then(|| text.to_string())
+        if text.is_empty() {
+            return None;
+        }
+        Some(text.to_string())
     }
 
     pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
@@ -72,6 +75,7 @@ impl Sources {
         Some(rest.trim().to_string())
     }
 
+    /// The list of CPUs in a file, as `cpu_list` reads it.
     pub fn cpus(&self, path: &str) -> Option<Vec<u32>> {
         cpu_list(&self.text(path)?)
     }

@@ -2,6 +2,7 @@
 //! Its threads and children are not traced, and it runs freely until it hits a breakpoint at the function. Rejected: stepping
 //! from the read of the request, which would step through the preparation too.
 
+use super::process::ending_text;
 use super::tracee::{self, Report, Whose};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
@@ -172,7 +173,7 @@ impl Stepper {
             match tracee::wait(Whose::One(pid), libc::WNOWAIT) {
                 Err(Errno::EINTR) => {}
                 Ok(Some((_, Report::Ended(ending)))) => {
-                    return Err(StepError::Ended(super::process::ending_text(ending)));
+                    return Err(StepError::Ended(ending_text(ending)));
                 }
                 other => other.map(drop)?,
             }

@@ -12,7 +12,9 @@ pub use tracing::directory as tracing_directory;
 use tax::{processes, tax, who};
 
 use super::Sources;
+use super::host::listed_cpus;
 use model::Tax;
+use model::prose::counted;
 use model::tax::kind;
 
 /// All taxes that files show, those of this process first. As root it reads the descriptors of all processes.
@@ -40,10 +42,7 @@ fn seccomp(sources: &Sources) -> Option<Tax> {
         None
     };
     let detail = match filters {
-        Some(filters) => format!(
-            "{} run at every system call",
-            model::prose::counted(filters, "filter")
-        ),
+        Some(filters) => format!("{} run at every system call", counted(filters, "filter")),
         None => format!("mode {mode} is on"),
     };
     Some(tax(kind::SECCOMP, detail))
@@ -92,12 +91,7 @@ fn context_tracking(sources: &Sources) -> Option<Tax> {
     let cpus = option(sources, |word| {
         word.starts_with("nohz_full=") || word == "nohz_full"
     })
-    .or_else(|| {
-        Some(format!(
-            "nohz_full={}",
-            super::host::listed_cpus(sources, "nohz_full")?
-        ))
-    })?;
+    .or_else(|| Some(format!("nohz_full={}", listed_cpus(sources, "nohz_full")?)))?;
     Some(tax(
         kind::CONTEXT_TRACKING,
         format!("{cpus}: those CPUs account for time at each entry and exit"),

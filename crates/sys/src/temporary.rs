@@ -5,6 +5,7 @@
 
 use super::{lock, owner};
 use nix::fcntl::{AT_FDCWD, AtFlags};
+use nix::unistd::linkat;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -102,7 +103,7 @@ impl Temporary {
 
     fn link(&self, path: &Path) -> io::Result<()> {
         let this = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        Ok(nix::unistd::linkat(
+        Ok(linkat(
             AT_FDCWD,
             this.as_str(),
             AT_FDCWD,

@@ -3,6 +3,7 @@
 use super::proc_stat::{self, ProcStat};
 use super::status::Status;
 use std::collections::BTreeSet;
+use std::fs;
 use std::str::FromStr;
 
 /// Fails, with advice, if /proc shows another PID namespace than ours: it is that of whoever mounted it, which may be another one
@@ -67,7 +68,7 @@ pub fn with_descendants(mut members: BTreeSet<u32>, parents: &[(u32, u32)]) -> B
 }
 
 pub fn numbers<T: FromStr>(directory: &str) -> Vec<T> {
-    std::fs::read_dir(directory)
+    fs::read_dir(directory)
         .into_iter()
         .flatten()
         .flatten()

@@ -5,6 +5,8 @@
 
 use super::threads::Lookout;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use nix::unistd::gettid;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -23,7 +25,7 @@ extern "C" fn nothing(_: libc::c_int) {}
 
 impl Waker {
     /// Wakes the calling thread once `stop` is set, and sets `stop` after the time `after`, if given.
-    pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> std::io::Result<Waker> {
+    pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> io::Result<Waker> {
         let action = SigAction::new(
             SigHandler::Handler(nothing),
             SaFlags::empty(),
@@ -32,7 +34,7 @@ impl Waker {
         // SAFETY: the handler does nothing, which is always safe. Without SA_RESTART it interrupts waits. The only
         // possible error is an invalid signal.
         let _ = unsafe { sigaction(SIGNAL, &action) };
-        let waiting = nix::unistd::gettid();
+        let waiting = gettid();
         let deadline = after.map(|time| Instant::now() + time);
         Ok(Waker {
             _lookout: Lookout::start(PERIOD, move || {

@@ -1,5 +1,6 @@
 //! Compares the counts of all operations in two kernels: changed, equal, or not judged.
 
+use super::neighbours::steps_between;
 use model::atlas::{AtlasCell, AtlasStep};
 use model::kernel_diff::NotJudged;
 use std::collections::BTreeSet;
@@ -13,7 +14,7 @@ pub struct Differences {
 
 /// `before` and `after` have the same operations in the same order.
 pub fn differences(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> Differences {
-    let changed = super::neighbours::steps_between(before, after, boots);
+    let changed = steps_between(before, after, boots);
     let names: BTreeSet<&str> = changed.iter().map(|step| step.operation.as_str()).collect();
     let rest = before
         .iter()

@@ -1,6 +1,5 @@
 //! Which kernels of an atlas are neighbours, and which operations differ between two.
 
-use itertools::Itertools;
 use model::atlas::{AtlasCell, AtlasCount, AtlasKernel, AtlasStep, are_alike, ends, oldest_first};
 
 /// Steps from either on are explained; the share is of the smaller count.
@@ -10,7 +9,7 @@ const SHARE: f64 = 0.01;
 /// Pairs of kernels in the same machine, the older one first: the ends of series that follow each other, and those of one series and
 /// build.
 pub fn neighbours(kernels: &[AtlasKernel]) -> Vec<(&AtlasKernel, &AtlasKernel)> {
-    let mut all = kernels.iter().collect_vec();
+    let mut all: Vec<&AtlasKernel> = kernels.iter().collect();
     all.sort_by(|a, b| {
         a.machine
             .cmp(&b.machine)
@@ -49,7 +48,7 @@ pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> V
 
     // One boot agrees with itself and does not show a range.
     let are_several = boots > 1;
-    let mut steps = before
+    let mut steps: Vec<AtlasStep> = before
         .iter()
         .filter_map(|cell| {
             let operation = &cell.operation;
@@ -68,7 +67,7 @@ pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> V
                 ..AtlasStep::default()
             })
         })
-        .collect_vec();
+        .collect();
     steps.sort_by(|a, b| {
         b.share()
             .total_cmp(&a.share())
@@ -210,7 +209,7 @@ mod tests {
         let (x, y, z) = ([120.0, 110.0, 130.0], [104.0; 3], [50.0; 3]);
         let after = kernel("2", "", &[("x", x), ("y", y), ("z", z)]);
         let steps = steps(&before, &after).into_iter();
-        let names = steps.map(|step| step.operation).collect_vec();
+        let names: Vec<String> = steps.map(|step| step.operation).collect();
         assert_eq!(names, ["z", "y"]);
         assert!(step(100.0, 104.0) && step(10_000.0, 10_005.0) && !step(10_000.0, 10_004.0));
     }

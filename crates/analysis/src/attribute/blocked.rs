@@ -116,6 +116,7 @@ const RULES: &[Rule] = &[
 /// Calls that wait for a lock, whether the tracer knows it or not.
 const LOCKS: &[&str] = &["flock", "fcntl", "fcntl64", "semop", "semtimedop"];
 const SIGNALS: &[&str] = &["rt_sigtimedwait", "rt_sigsuspend", "sigsuspend", "pause"];
+/// The beginnings of calls that send.
 const SENDING: &[&str] = &[
     "write",
     "pwrite",

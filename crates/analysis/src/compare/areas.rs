@@ -2,10 +2,13 @@
 //! are left out, and numbers of instructions count only if no row is a time.
 
 use super::row::ComparedRow;
-use itertools::Itertools;
+use model::grouped;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The mean ratios of one area.
-#[derive(serde::Serialize, schemars::JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct AreaMean {
     /// `None` for the mean over all rows.
     pub area: Option<String>,
@@ -19,18 +22,18 @@ pub struct AreaMean {
 pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
     // A mean of times and of numbers of instructions would be neither.
     let timed = rows.iter().any(|row| !row.is_counted());
-    let rows = rows
+    let rows: Vec<&ComparedRow> = rows
         .iter()
         .filter(|row| row.is_counted() != timed)
-        .collect_vec();
-    let columns_with = (0..columns)
+        .collect();
+    let columns_with: Vec<usize> = (0..columns)
         .filter(|c| *c != baseline)
         .filter(|column| {
             rows.iter()
                 .any(|row| row.verdicts[*column].ranked_ratio().is_some())
         })
-        .collect_vec();
-    let taken = rows
+        .collect();
+    let taken: Vec<&ComparedRow> = rows
         .iter()
         .filter(|row| {
             columns_with
@@ -38,11 +41,11 @@ pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaM
                 .all(|column| row.verdicts[*column].ranked_ratio().is_some())
         })
         .copied()
-        .collect_vec();
+        .collect();
     if columns_with.is_empty() || taken.is_empty() {
         return Vec::new();
     }
-    let by_area = model::grouped(taken.iter().map(|row| (row.area.as_str(), *row)));
+    let by_area = grouped(taken.iter().map(|row| (row.area.as_str(), *row)));
     let areas = by_area
         .iter()
         .map(|(area, rows)| area_mean(Some(area), rows, columns));

@@ -109,14 +109,18 @@ impl Budget {
             (_, ERRORS) => counts.errors,
             _ => counts.calls,
         };
-        (calls.least > self.most).then(|| Exceeded {
-            budget: self.clone(),
-            calls,
-            parts: match section {
-                Some(_) => Vec::new(),
-                None => column.largest(call, self.call == ERRORS),
-            },
-        })
+        if calls.least > self.most {
+            Some(Exceeded {
+                budget: self.clone(),
+                calls,
+                parts: match section {
+                    Some(_) => Vec::new(),
+                    None => column.largest(call, self.call == ERRORS),
+                },
+            })
+        } else {
+            None
+        }
     }
 }
 

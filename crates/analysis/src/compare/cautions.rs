@@ -6,6 +6,7 @@ use super::row::ComparedRow;
 use super::same_work::{Work, work};
 use super::verdict::{Ratio, Verdict};
 use indexmap::{IndexMap, IndexSet};
+use model::EnvironmentFacts;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -182,7 +183,7 @@ fn facts(infos: &[&ColumnInfo]) -> Vec<Caution> {
     cautions
 }
 
-type EnvironmentFact = (&'static str, fn(&model::EnvironmentFacts) -> Option<String>);
+type EnvironmentFact = (&'static str, fn(&EnvironmentFacts) -> Option<String>);
 
 const ENVIRONMENT_FACTS: [EnvironmentFact; 2] = [
     ("kernel", |facts| facts.kernel.clone()),
@@ -252,10 +253,14 @@ fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Option<Cau
             })
         })
         .count();
-    (unknown > 0).then(|| Caution::EntriesUnknown {
-        rows: unknown,
-        columns: without_entries(columns, rows),
-    })
+    if unknown > 0 {
+        Some(Caution::EntriesUnknown {
+            rows: unknown,
+            columns: without_entries(columns, rows),
+        })
+    } else {
+        None
+    }
 }
 
 fn without_entries(columns: usize, rows: &[ComparedRow]) -> Vec<usize> {

@@ -2,10 +2,12 @@
 
 use crate::summary::{Instructions, Row, RowCost, RowFigure};
 use model::{Case, Entries, EntriesStatus, Failure, OrError, Record, Role};
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{Launches, Quantity};
 
 /// One run's result for a row.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
     #[serde(skip)]
     pub case: Case,
@@ -47,6 +49,7 @@ impl Cell {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
+    /// The cost, if the row is a time.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()
     }

@@ -4,6 +4,8 @@ use super::cell::Cell;
 use crate::derive::DerivedRow;
 use crate::summary::{self, Panel, Row, RunWarning, Summary};
 use model::{Case, EnvironmentFacts, Host, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{Deviation, Launches};
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +23,7 @@ pub struct Column {
 pub type PanelCosts = BTreeMap<String, f64>;
 
 /// Facts about the run as a whole.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ColumnInfo {
     /// The heading of the column.
     pub label: String,

@@ -1,9 +1,11 @@
 //! Facts about a run that affect its costs, by name.
 
 use super::column::ColumnInfo;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A fact of one run.
-#[derive(PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Known {
     Text(String),
@@ -53,8 +55,11 @@ pub const CONDITIONS: [Condition; 29] = [
     // The programs and where they ran.
     ("C library", |info| text(&info.host.libc)),
     ("probe compiler", |info| {
-        info.is_measured()
-            .then(|| Known::Text(info.tool.compiler.clone()))
+        if info.is_measured() {
+            Some(Known::Text(info.tool.compiler.clone()))
+        } else {
+            None
+        }
     }),
     ("file system", |info| text(&info.host.file_system)),
     ("user", |info| text(&info.host.user)),
@@ -73,11 +78,18 @@ pub const CONDITIONS: [Condition; 29] = [
     // The run itself.
     ("time for measuring", |info| {
         let given = info.whole_s.unwrap_or(info.budget_s);
-        info.is_measured().then_some(Known::Seconds(given))
+        if info.is_measured() {
+            Some(Known::Seconds(given))
+        } else {
+            None
+        }
     }),
     ("target precision", |info| {
-        info.is_measured()
-            .then_some(Known::Percent(info.precision_percent))
+        if info.is_measured() {
+            Some(Known::Percent(info.precision_percent))
+        } else {
+            None
+        }
     }),
 ];
 
@@ -95,11 +107,16 @@ fn text(value: &Option<String>) -> Option<Known> {
 
 /// For a measured run a missing value means that there is none, not that it is unknown.
 fn text_or_none(info: &ColumnInfo, value: &Option<String>) -> Option<Known> {
-    info.is_measured()
-        .then(|| Known::Text(value.clone().unwrap_or_default()))
+    if !info.is_measured() {
+        return None;
+    }
+    Some(Known::Text(value.clone().unwrap_or_default()))
 }
 
 fn joined(parts: [&Option<String>; 2]) -> Option<Known> {
     let parts: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
-    (!parts.is_empty()).then(|| Known::Text(parts.join(" ")))
+    if parts.is_empty() {
+        return None;
+    }
+    Some(Known::Text(parts.join(" ")))
 }

@@ -5,13 +5,14 @@ use super::select::Selection;
 use crate::derive::{DerivedKey, DerivedRow};
 use indexmap::IndexMap;
 use model::{Derived, OrError, Scale, StudyView, Unit};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use stats::Ranged;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
 /// One derived row over all columns.
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct ComparedDerived {
     #[serde(flatten)]
     pub key: DerivedKey,

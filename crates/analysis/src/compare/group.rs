@@ -2,11 +2,13 @@
 
 use super::cell::Cell;
 use super::column::{Column, ColumnInfo};
+use super::conditions::CONDITIONS;
+use super::same_work::is_same;
 use crate::derive::DerivedRow;
 use crate::summary::{Instructions, RowFigure, combined, derived_over};
 use indexmap::IndexMap;
-use itertools::Itertools;
 use model::{Case, Failure};
+use stats::Launches;
 
 impl Column {
     /// Rows are in the order of the first file that has them, the asked ones first. `None` without columns.
@@ -23,7 +25,7 @@ impl Column {
             .iter()
             .map(|column| column.machine)
             .max_by(|a, b| a.degrees.total_cmp(&b.degrees))?;
-        let counts = columns.iter().map(|column| column.info.runs).collect_vec();
+        let counts: Vec<usize> = columns.iter().map(|column| column.info.runs).collect();
         for (index, column) in columns.into_iter().enumerate() {
             for row in column.rows {
                 let files = rows.entry(row.case.clone()).or_default();
@@ -34,10 +36,10 @@ impl Column {
             }
             derived.push(column.derived);
         }
-        let mut rows = rows
+        let mut rows: Vec<Cell> = rows
             .into_values()
             .map(|files| row(&files, &counts))
-            .collect_vec();
+            .collect();
         rows.sort_by_key(|row| !row.asked);
         Some(Column {
             info,
@@ -51,7 +53,7 @@ impl Column {
 
 fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
     let first = &columns.first()?.info;
-    let mixed = super::conditions::CONDITIONS
+    let mixed = CONDITIONS
         .iter()
         .filter(|(_, value_in)| {
             columns
@@ -85,7 +87,7 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
 }
 
 fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
-    let mut runs: Vec<Option<stats::Launches>> = Vec::new();
+    let mut runs: Vec<Option<Launches>> = Vec::new();
     for (index, count) in counts.iter().enumerate() {
         match files.iter().find(|(file, _)| *file == index) {
             Some((_, row)) => runs.extend(row.runs.clone()),
@@ -93,19 +95,19 @@ fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
             None => runs.resize(runs.len() + count, None),
         }
     }
-    let ln_medians = runs
+    let ln_medians: Vec<f64> = runs
         .iter()
         .map(|run| run.as_ref().map_or(f64::NAN, |run| run.median_ns.ln()))
-        .collect_vec();
+        .collect();
     let first = &files[0].1;
-    let parts = files
+    let parts: Vec<_> = files
         .iter()
         .filter_map(|(index, row)| Some((*row.cost()?, counts[*index] as f64)))
-        .collect_vec();
-    let counted = files
+        .collect();
+    let counted: Vec<Instructions> = files
         .iter()
         .filter_map(|(_, row)| row.instructions().copied())
-        .collect_vec();
+        .collect();
     let cost = combined(&parts, &ln_medians).map(RowFigure::Time);
     let figure = cost.or_else(|| Instructions::over(&counted).map(RowFigure::Instructions));
     let mut figure = figure.map_or_else(|| first.figure.clone(), Ok);
@@ -114,11 +116,7 @@ fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
         figure = Err(Failure::failed(text));
     }
     let known = || files.iter().filter_map(|(_, row)| row.entries.as_ref());
-    if known().any(|entries| {
-        known()
-            .next()
-            .is_some_and(|first| !super::same_work::is_same(entries, first))
-    }) {
+    if known().any(|entries| known().next().is_some_and(|first| !is_same(entries, first))) {
         figure = Err(Failure::failed(
             "its kernel entries differ between the files of this side",
         ));

@@ -4,10 +4,12 @@
 use super::cell::Cell;
 use super::column::{Column, PanelCosts};
 use model::{PANEL, PANEL_IN_USER_MODE, SPIN};
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{BetweenRuns, Control, FEWEST_MEMBERS, Launches, Side};
 
 /// How much faster or slower the machine was as a whole in one column than in the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MachineChange {
     /// The panel's cost over that in the baseline.
     pub ratio: f64,

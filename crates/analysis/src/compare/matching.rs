@@ -123,7 +123,10 @@ impl Rows {
             .filter(|i| is_free(*i) && agree(&rows[*i].key, case, params));
         let nearest = near.next()?;
         // Two rows fit equally well: a row of its own is better than a guess.
-        near.next().is_none().then_some(nearest)
+        if near.next().is_some() {
+            return None;
+        }
+        Some(nearest)
     }
 }
 

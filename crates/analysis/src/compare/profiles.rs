@@ -63,7 +63,10 @@ impl ProfileColumn {
             sections: self.sections.iter().cloned().collect(),
             ..self.info.clone()
         };
-        (!self.sections.is_empty()).then(|| ProfileColumn {
+        if self.sections.is_empty() {
+            return None;
+        }
+        Some(ProfileColumn {
             info,
             runs: self.section_runs.clone(),
             ..self.clone()
@@ -174,9 +177,11 @@ pub fn compare_profiles(
     ProfileComparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
-        total: by_section
-            .is_none()
-            .then(|| row(columns, baseline, None, &takes)),
+        total: if by_section.is_none() {
+            Some(row(columns, baseline, None, &takes))
+        } else {
+            None
+        },
         rows,
         left_out: 0,
         gate: None,

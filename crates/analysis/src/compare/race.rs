@@ -10,7 +10,6 @@ mod versus;
 
 use super::profiles::Span;
 pub use cause::{Cause, CauseOf};
-use itertools::Itertools;
 use model::{Contender, InEnvironment, JsonDocument, Race, TimedRun};
 use net::{Net, in_seconds, is_divided, net};
 pub use refused::Refused;
@@ -20,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use stats::{change_points, median, trimmed};
 use std::collections::BTreeMap;
 pub use versus::Versus;
+use versus::all_versus;
 
 /// Changes of the wall time by a smaller factor are not named, and blocks of rounds that are searched for them.
 const LASTING: f64 = 1.5;
@@ -164,7 +164,7 @@ pub fn race(race: &Race, margin: f64) -> RaceFound {
             .iter()
             .map(|contender| result(&race.contenders, contender))
             .collect(),
-        versus: versus::all_versus(&race.contenders, margin),
+        versus: all_versus(&race.contenders, margin),
     };
     comparison.relate();
     for (result, contender) in comparison.results.iter_mut().zip(&race.contenders) {
@@ -199,7 +199,11 @@ fn result(all: &[Contender], contender: &Contender) -> RaceResult {
             .as_ref()
             .map(|there| inside(there, net(all, contender))),
         mean: average,
-        stddev: (times.len() > 1).then(|| (squares / (times.len() as f64 - 1.0)).sqrt()),
+        stddev: if times.len() > 1 {
+            Some((squares / (times.len() as f64 - 1.0)).sqrt())
+        } else {
+            None
+        },
         median: median(times.clone()).unwrap_or(f64::NAN),
         trimmed_mean: end(0),
         low: end(1),
@@ -230,29 +234,32 @@ fn result(all: &[Contender], contender: &Contender) -> RaceResult {
 
 /// `None` unless enough ticks divide the CPU time into user mode and kernel.
 fn divided_mean(contender: &Contender, value: fn(&TimedRun) -> u64) -> Option<f64> {
-    (contender.is_accounted() && is_divided(contender))
-        .then(|| mean(&seconds_of(&contender.runs, value)))
+    if contender.is_accounted() && is_divided(contender) {
+        Some(mean(&seconds_of(&contender.runs, value)))
+    } else {
+        None
+    }
 }
 
 /// The largest change of the wall time that lasted: a command that fills a cache has two times, and the mean is neither. It must show
 /// in its own time and relative to the other commands, because what these do at the same time is the machine's.
 fn changed(all: &[Contender], contender: &Contender, times: &[f64]) -> Option<Changed> {
     let others = all.iter().filter(|other| !std::ptr::eq(*other, contender));
-    let others = others
+    let others: Vec<Vec<f64>> = others
         .map(|other| seconds_of(&other.runs, |run| run.wall_ns))
-        .collect_vec();
+        .collect();
     let relative = times.iter().enumerate().map(|(round, time)| {
         let others = others.iter().filter_map(|other| other.get(round).copied());
         time / median(others.collect()).unwrap_or(1.0)
     });
-    let relative = relative.collect_vec();
+    let relative: Vec<f64> = relative.collect();
     // Finding changes takes quadratic time: blocks of rounds, by their medians.
     let length = times.len().div_ceil(MOST_BLOCKS).max(1);
-    let blocks = relative
+    let blocks: Vec<f64> = relative
         .chunks(length)
         .filter_map(|block| median(block.to_vec()))
         .map(f64::ln)
-        .collect_vec();
+        .collect();
     let all = change_points(&blocks).into_iter().filter_map(|block| {
         let rounds = block * length;
         let [[before, after], [was, is]] = [times, &relative]
@@ -406,20 +413,18 @@ mod tests {
 
     #[test]
     fn a_command_that_changes_is_named_and_one_that_scatters_is_not() {
-        let changing = (0..24)
+        let changing: Vec<u64> = (0..24)
             .map(|i| if i < 12 { 50 + i % 3 } else { 2 })
-            .collect_vec();
-        let scattering = (0..24).map(|i| 100 + 37 * (i * 7 % 5)).collect_vec();
+            .collect();
+        let scattering: Vec<u64> = (0..24).map(|i| 100 + 37 * (i * 7 % 5)).collect();
         let both = raced(&changing, &scattering).results;
         let changed = both[0].changed.unwrap();
         assert_eq!((changed.rounds, changed.before), (12, 0.051));
         assert_eq!(both[1].changed, None);
-        let many = (0..6001)
-            .map(|i| if i < 3000 { 50 } else { 2 })
-            .collect_vec();
+        let many: Vec<u64> = (0..6001).map(|i| if i < 3000 { 50 } else { 2 }).collect();
         let both = raced(&many, &[100; 6001]).results;
         assert!(both[0].changed.unwrap().rounds.abs_diff(3000) <= 101);
-        let twice = changing.iter().map(|ms| 2 * ms).collect_vec();
+        let twice: Vec<u64> = changing.iter().map(|ms| 2 * ms).collect();
         let both = raced(&changing, &twice).results;
         let has_changed = both.iter().any(|result| result.changed.is_some());
         assert!(!has_changed, "the machine changed");
@@ -427,8 +432,8 @@ mod tests {
 
     #[test]
     fn a_drift_of_the_machine_cancels_and_a_disturbed_round_does_not_count() {
-        let old = (0..12).map(|i| 100 + 10 * i).collect_vec();
-        let mut new = old.iter().map(|ms| ms / 2).collect_vec();
+        let old: Vec<u64> = (0..12).map(|i| 100 + 10 * i).collect();
+        let mut new: Vec<u64> = old.iter().map(|ms| ms / 2).collect();
         new[4] *= 9;
         let versus = &raced(&old, &new).versus[0];
         let wall = versus.wall.unwrap();
@@ -487,7 +492,7 @@ mod tests {
 
     #[test]
     fn what_the_control_differs_by_as_well_is_not_known() {
-        let old = (0..12).map(|i| 100 + i % 3).collect_vec();
+        let old: Vec<u64> = (0..12).map(|i| 100 + i % 3).collect();
         let longer = |percent: u64| -> Vec<u64> {
             old.iter().map(|ms| ms * (100 + percent) / 100).collect()
         };
@@ -507,8 +512,8 @@ mod tests {
 
     #[test]
     fn the_ratio_is_the_quotient_of_the_two_figures() {
-        let old = (0..20).map(|i| 100 + 61 * (i * 7 % 5)).collect_vec();
-        let new = (0..20).map(|i| 90 + 83 * (i * 3 % 4)).collect_vec();
+        let old: Vec<u64> = (0..20).map(|i| 100 + 61 * (i * 7 % 5)).collect();
+        let new: Vec<u64> = (0..20).map(|i| 90 + 83 * (i * 3 % 4)).collect();
         let timed = raced(&old, &new);
         let [old, new] = [0, 1].map(|which| timed.results[which].trimmed_mean.unwrap());
         assert!((timed.versus[0].wall.unwrap().ratio - new / old).abs() < 1e-9);

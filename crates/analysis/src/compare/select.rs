@@ -3,6 +3,7 @@
 use super::row::{ComparedRow, area};
 use model::pattern::Pattern;
 use model::{Case, Run, StudyView};
+use stats::Quantity;
 
 /// Rows of the study, if there is one, that match one of the patterns, if there are any.
 #[derive(Clone, Default)]
@@ -115,6 +116,6 @@ pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
         Order::Name => {
             rows.sort_by_cached_key(|row| (row.key.to_string(), row.key.environment.clone()))
         }
-        Order::Cost => rows.sort_by(|a, b| stats::Quantity::ascending(cost(a), cost(b))),
+        Order::Cost => rows.sort_by(|a, b| Quantity::ascending(cost(a), cost(b))),
     }
 }

@@ -3,6 +3,7 @@
 use model::Entries;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::Ranged;
 
 /// One column of a row compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -114,7 +115,7 @@ impl RatioOf {
 
 impl Mark {
     /// On a ratio of times from the same rounds; `None` without an interval.
-    pub fn on(ratio: stats::Ranged, margin: f64) -> Option<Mark> {
+    pub fn on(ratio: Ranged, margin: f64) -> Option<Mark> {
         let (low, high) = ratio.low_high?;
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
         Some(if low > 1.0 && ratio.value > most {

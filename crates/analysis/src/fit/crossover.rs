@@ -45,6 +45,7 @@ pub struct Crossing {
 
 /// The number of pairs grows with the square of the series.
 pub const MOST_COMPARED: usize = 24;
+/// Ratios within this share of 1 count as equal.
 const MARGIN: f64 = 0.01;
 
 /// Operations that do the same work by other calls. Reads of a file are not those of /dev/zero, a child that exits is not one that

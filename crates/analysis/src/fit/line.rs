@@ -1,7 +1,6 @@
 //! The cost of one strategy as a line: a fixed cost and a cost per unit, with where those of the next run will be.
 
 use super::series::{Point, PointCost};
-use itertools::Itertools;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Interval;
@@ -33,10 +32,10 @@ pub const FARTHEST: f64 = 0.1;
 /// By least squares of relative residuals, because the scatter of a cost grows with the cost. Both numbers are sums of the costs, each
 /// times its share, so that what a cost may change until the next run changes them by the same share.
 pub fn fit(points: &[Point]) -> Option<CostLine> {
-    let known = points
+    let known: Vec<(f64, &PointCost)> = points
         .iter()
         .filter_map(|point| Some((point.value as f64, point.cost.as_ref()?)))
-        .collect_vec();
+        .collect();
     let shares = shares(&known);
     let line = CostLine {
         fixed: coefficient(&known, shares.iter().map(|share| share.0)),
@@ -51,7 +50,7 @@ pub fn fit(points: &[Point]) -> Option<CostLine> {
 
 fn shares(points: &[(f64, &PointCost)]) -> Vec<(f64, f64)> {
     let weights = points.iter().map(|(_, cost)| cost.ns.powi(-2));
-    let weighted = points.iter().map(|(x, _)| *x).zip(weights).collect_vec();
+    let weighted: Vec<(f64, f64)> = points.iter().map(|(x, _)| *x).zip(weights).collect();
     let weight: f64 = weighted.iter().map(|(_, weight)| weight).sum();
     let mean = weighted.iter().map(|(x, weight)| weight * x).sum::<f64>() / weight;
     let spread: f64 = weighted
@@ -69,10 +68,10 @@ fn shares(points: &[(f64, &PointCost)]) -> Vec<(f64, f64)> {
 
 /// The errors that move each cost alone until the next run are independent; those of the machine are common to all.
 fn coefficient(points: &[(f64, &PointCost)], shares: impl Iterator<Item = f64>) -> Coefficient {
-    let parts = shares
+    let parts: Vec<(f64, &PointCost)> = shares
         .zip(points)
         .map(|(share, (_, cost))| (share * cost.ns, *cost))
-        .collect_vec();
+        .collect();
     let ns: f64 = parts.iter().map(|(part, _)| part).sum();
     let squares = parts
         .iter()
@@ -111,12 +110,12 @@ mod tests {
     #[test]
     fn ranges_hold_the_next_run_as_often_as_claimed() {
         const RUNS: u64 = 200;
-        let lines = (0..=RUNS)
+        let lines: Vec<CostLine> = (0..=RUNS)
             .map(|seed| {
                 let noise = Noise { seed, share: 0.02 };
                 line(&|x| 150.0 + 0.03 * x as f64, noise).unwrap()
             })
-            .collect_vec();
+            .collect();
         for which in [
             |line: &CostLine| line.fixed,
             |line: &CostLine| line.per_unit,

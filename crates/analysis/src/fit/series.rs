@@ -173,7 +173,10 @@ fn one_series<'a>(
 
 impl PointCost {
     fn new(cost: &RowCost) -> Option<PointCost> {
-        cost.median.is_cost().then(|| PointCost {
+        if !cost.median.is_cost() {
+            return None;
+        }
+        Some(PointCost {
             ns: cost.median.0,
             interval: cost.interval,
             next_run: NextRun::new(cost),
@@ -209,10 +212,10 @@ mod tests {
             with(&[("a", 2), ("c", 1)]),
             with(&[("b", 1), ("a", 3)]),
         ]);
-        let labels = series(&run, &summarize(&run))
+        let labels: Vec<(String, usize)> = series(&run, &summarize(&run))
             .iter()
             .map(|s| (s.label(), s.points.len()))
-            .collect_vec();
+            .collect();
         assert_eq!(
             labels,
             [

@@ -49,6 +49,7 @@ impl RowFigure {
         }
     }
 
+    /// The value, with the interval for the next run.
     pub fn next_run(&self) -> Quantity {
         let low_high = match self {
             RowFigure::Time(cost) => cost.next_run.map(Interval::ends),

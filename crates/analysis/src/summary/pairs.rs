@@ -5,6 +5,8 @@ use super::{Summary, Versus};
 use indexmap::IndexMap;
 use itertools::Itertools;
 use model::{CONTROL, Case, Counted, Entries, Host, NATIVE, Outcome, Record, Run, Unit};
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::Ranged;
 use std::collections::HashMap;
 
@@ -26,7 +28,7 @@ pub fn pair(summary: &mut Summary, run: &Run) {
 }
 
 /// The ratios of native cases to themselves, measured twice in the same rounds.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ControlRange {
     /// How many cases were measured twice.
     pub cases: usize,

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::derive::DerivedRow;
 use indexmap::IndexMap;
-use itertools::Itertools;
 use model::{Combination, Nanos, Run};
 use stats::{Interval, OverRuns, Ranged, Side};
 use std::mem::discriminant;
@@ -30,7 +29,7 @@ pub fn summarize(run: &Run) -> Summary {
 fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
     let mut summaries = summaries.into_iter();
     let mut whole = summaries.next().unwrap_or_default();
-    let others = summaries.collect_vec();
+    let others: Vec<Summary> = summaries.collect();
     if others.is_empty() {
         return whole;
     }
@@ -78,9 +77,7 @@ fn rows_together(
             .iter()
             .filter_map(|other| part(other).get(i))
             .filter(|again| again.case == row.case);
-        let all = std::iter::once(row.clone())
-            .chain(again.cloned())
-            .collect_vec();
+        let all: Vec<Row> = std::iter::once(row.clone()).chain(again.cloned()).collect();
         *row = row_together(&all, target_percent);
     }
 }
@@ -92,19 +89,16 @@ fn row_together(runs: &[Row], target_percent: f64) -> Row {
             .map(|cost| cost.median.0.ln())
     }
 
-    let ln_medians = runs
-        .iter()
-        .map(|row| ln(row).unwrap_or(f64::NAN))
-        .collect_vec();
+    let ln_medians: Vec<f64> = runs.iter().map(|row| ln(row).unwrap_or(f64::NAN)).collect();
     let over = OverRuns::from_logs(&ln_medians);
-    let costs = runs
+    let costs: Vec<(RowCost, f64)> = runs
         .iter()
         .filter_map(|row| Some((*row.cost()?, 1.0)))
-        .collect_vec();
-    let counts = runs
+        .collect();
+    let counts: Vec<Instructions> = runs
         .iter()
         .filter_map(|row| row.instructions().copied())
-        .collect_vec();
+        .collect();
     let first = runs[0].clone();
     let cost = combined(&costs, &ln_medians);
     let warnings = warnings(runs, &over, cost.as_ref(), target_percent);
@@ -125,7 +119,7 @@ fn row_together(runs: &[Row], target_percent: f64) -> Row {
 
 fn versus(runs: &[Row]) -> Option<Versus> {
     let known = || runs.iter().filter_map(|row| row.versus.as_ref());
-    let ratios = known().map(|versus| versus.ratio).collect_vec();
+    let ratios: Vec<Ranged> = known().map(|versus| versus.ratio).collect();
     let ratio = combined_ratio(Combination::Ratio, &ratios)?;
     Some(Versus {
         environment: known().next()?.environment.clone(),
@@ -171,10 +165,10 @@ pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost>
 }
 
 fn cold_over_warm(parts: &[(RowCost, f64)]) -> Option<Ranged> {
-    let ratios = parts
+    let ratios: Vec<Ranged> = parts
         .iter()
         .filter_map(|(part, _)| part.cold_over_warm)
-        .collect_vec();
+        .collect();
     combined_ratio(Combination::Ratio, &ratios)
 }
 
@@ -315,10 +309,10 @@ pub fn derived_over(runs: impl Iterator<Item = Vec<DerivedRow>>) -> Vec<DerivedR
 fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
     let is_ratio = combination == Combination::Ratio;
     let back = |value: f64| if is_ratio { value.exp() } else { value };
-    let values = runs
+    let values: Vec<f64> = runs
         .iter()
         .map(|run| if is_ratio { run.value.ln() } else { run.value })
-        .collect_vec();
+        .collect();
     let value = back(stats::mean_log(&values)?);
     let within = hull(runs.iter().map(|run| {
         run.low_high

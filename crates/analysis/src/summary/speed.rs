@@ -1,12 +1,14 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
-use itertools::Itertools;
+use super::warning::FEW_CALM;
 use model::{Case, Measurement, PANEL, PANEL_IN_USER_MODE, Run, SPIN};
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{BETWEEN_RUNS, Calm, Deviation, FEWEST_MEMBERS, Launches, Side};
 use std::collections::BTreeMap;
 
 /// The machine's speed as documents report it.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MachineSpeed {
     /// Geometric mean of what the members of the panel cost, in nanoseconds: the unit of relative costs.
     pub panel_ns: f64,
@@ -45,7 +47,7 @@ impl<'a> Panel<'a> {
     /// The panel of a run, in the native environment if the run has it.
     pub fn new(run: &'a Run) -> Panel<'a> {
         let environment = environment(run);
-        let members = PANEL
+        let members: Vec<(&Case, &Measurement)> = PANEL
             .iter()
             .filter_map(|operation| {
                 run.records
@@ -53,8 +55,8 @@ impl<'a> Panel<'a> {
                     .filter(|r| r.case.is_plain(operation) && r.case.environment == environment)
                     .find_map(|record| Some((&record.case, record.outcome.measurement()?)))
             })
-            .collect_vec();
-        let measurements = members.iter().map(|(_, m)| *m).collect_vec();
+            .collect();
+        let measurements: Vec<&Measurement> = members.iter().map(|(_, m)| *m).collect();
         let calm = Calm::by_panel(&measurements);
         let levels: BTreeMap<String, Launches> = members
             .iter()
@@ -86,7 +88,7 @@ impl<'a> Panel<'a> {
         let is_short = self
             .calm
             .share()
-            .is_some_and(|share| 100.0 * share < super::warning::FEW_CALM);
+            .is_some_and(|share| 100.0 * share < FEW_CALM);
         Some(Launches {
             launch_scatter: self.launch_scatter,
             disturbed_ln: self.disturbed_ln,

@@ -1,10 +1,13 @@
 //! The cost of starting an environment.
 
+use super::Summary;
 use model::{EnvironmentFacts, StartUp};
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::trimmed;
 
 /// The extra wall time of a program that does nothing there: the mean of the rounds without the highest and lowest fifth.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StartUpCost {
     /// As records name it.
     pub environment: String,
@@ -39,7 +42,7 @@ fn start_up(environment: &str, measured: &StartUp) -> Option<StartUpCost> {
 }
 
 /// Geometric mean of the ratios to the environment that it is compared with; 1 for that one.
-pub fn mean_ratio(summary: &super::Summary, environment: &str) -> Option<f64> {
+pub fn mean_ratio(summary: &Summary, environment: &str) -> Option<f64> {
     let mut versus = summary.rows.iter().filter_map(|row| row.versus.as_ref());
     if versus.any(|versus| versus.environment == environment) {
         return Some(1.0);

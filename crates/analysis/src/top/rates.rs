@@ -124,7 +124,11 @@ fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
     };
     let errors = now.errors.iter().filter_map(|(name, count)| {
         let more = count.saturating_sub(before.errors.get(name).copied().unwrap_or(0));
-        (more > 0).then(|| (name.clone(), more))
+        if more > 0 {
+            Some((name.clone(), more))
+        } else {
+            None
+        }
     });
     CallCount {
         call: now.call.clone(),

@@ -23,6 +23,7 @@ impl<'r, R> Columns<'r, R> {
         }
     }
 
+    /// The finished table, with its records.
     pub fn table(self) -> Table {
         self.table
     }

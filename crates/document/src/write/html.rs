@@ -7,7 +7,8 @@ use itertools::Itertools;
 /// Characters; more are cut off.
 const MOST: usize = 600;
 const NAME: usize = 160;
-const LONGEST_WORD: usize = 16;
+/// Longer words may be broken anywhere.
+const WORD: usize = 16;
 /// If a table without a filter has more rows than `MANY`, those from `FIRST` on are folded into one line.
 const MANY: usize = 30;
 const FIRST: usize = 20;
@@ -35,10 +36,10 @@ pub fn block(html: &mut Markup, block: &Block) {
             }
         }
         Block::Facts(facts) => {
-            let lines = facts
+            let lines: Vec<String> = facts
                 .iter()
                 .map(|(label, text)| format!("{label}: {text}"))
-                .collect_vec();
+                .collect();
             notes(html, &lines);
         }
         Block::Code { title, lines, .. } => {
@@ -194,8 +195,7 @@ fn breakable(html: &mut Markup, text: &str) {
     for (i, part) in text
         .split_inclusive(|c: char| {
             word = if c == ' ' { 0 } else { word + 1 };
-            let ends =
-                word == LONGEST_WORD || (word > 1 && last.is_alphabetic() && !c.is_alphanumeric());
+            let ends = word == WORD || (word > 1 && last.is_alphabetic() && !c.is_alphanumeric());
             (word, last) = (if ends { 0 } else { word }, c);
             ends
         })

@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use model::JsonDocument;
+use serde::Serialize;
 use std::io::Write;
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct Named<'a, T> {
     schema: &'static str,
     #[serde(flatten)]

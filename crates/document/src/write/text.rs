@@ -16,12 +16,12 @@ pub const LONGEST_NOTE: usize = 4000;
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let whole = table;
     let table = &fit(whole, screen.width);
-    let head = Some(&table.title)
+    let head: Vec<String> = Some(&table.title)
         .filter(|title| !title.is_empty())
         .into_iter()
         .chain(&table.cautions)
         .cloned()
-        .collect_vec();
+        .collect();
     write_notes(&head, screen, out)?;
     let continues = !table.rows().is_empty() || !table.notes.is_empty();
     if continues && !head.is_empty() {
@@ -48,7 +48,7 @@ fn hidden(whole: &Table, shown: &Table) -> Vec<String> {
             !title.is_empty() && !shown.columns().iter().any(|column| column.title == **title)
         })
         .join(", ");
-    let all = (0..whole.columns().len()).collect_vec();
+    let all: Vec<usize> = (0..whole.columns().len()).collect();
     let width = total(&all, |i| comfortable(whole, i));
     let note = format!("Not shown for lack of room: {titles} (COLUMNS={width} shows all).");
     if titles.is_empty() {
@@ -146,7 +146,7 @@ fn add_lines(branch: &Branch, depth: usize, width: usize, lines: &mut Vec<String
 
 /// First expendable columns go until wrapping ones are comfortably wide, then yielding ones until each has its least width.
 pub fn fit(table: &Table, width: Option<u16>) -> Table {
-    let mut keep = (0..table.columns().len()).collect_vec();
+    let mut keep: Vec<usize> = (0..table.columns().len()).collect();
     let Some(width) = width.map(usize::from) else {
         return table.select(&keep);
     };
@@ -213,9 +213,9 @@ pub fn fits(table: &Table, width: u16) -> bool {
 
 /// The least width of the columns that are never dropped.
 pub fn text_width(table: &Table) -> usize {
-    let keep = (0..table.columns().len())
+    let keep: Vec<usize> = (0..table.columns().len())
         .filter(|i| table.columns()[*i].expendable == 0)
-        .collect_vec();
+        .collect();
     total(&keep, |i| least(table, i))
 }
 
@@ -324,7 +324,7 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
                 .map(|(c, column)| cell(&c.text, c.style, column.align)),
         );
     }
-    let all = (0..table.columns().len()).collect_vec();
+    let all: Vec<usize> = (0..table.columns().len()).collect();
     let narrow = screen
         .width
         .is_some_and(|width| total(&all, |i| comfortable(table, i)) > usize::from(width));

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 use sys::process::{grow_pipe, make_fifo};
+use sys::threads;
 
 pub struct Emulator<'a> {
     workers: &'a Workers,
@@ -136,7 +137,8 @@ impl<'a> Emulator<'a> {
 }
 
 pub const PAGE: u64 = 4096;
-const LOG_BYTES: usize = 1 << 20;
+/// Bytes of the log that wait to be read.
+const LOG: usize = 1 << 20;
 const GATHER: Duration = Duration::from_millis(1);
 
 fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
@@ -156,7 +158,7 @@ struct Gathering(File);
 impl Read for Gathering {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let read = self.0.read(to)?;
-        if (1..LOG_BYTES / 2).contains(&read) {
+        if (1..LOG / 2).contains(&read) {
             std::thread::sleep(GATHER);
         }
         Ok(read)
@@ -167,10 +169,10 @@ impl Read for Gathering {
 fn read_log<S: Sink>(pipe: &Path, mut sink: S) -> Result<Receiver<S>, Failure> {
     let (sender, receiver) = mpsc::channel();
     let pipe = pipe.to_path_buf();
-    sys::threads::start(move || {
+    threads::start(move || {
         let Ok(pipe) = File::open(&pipe) else { return };
-        grow_pipe(&pipe, LOG_BYTES);
-        let mut reader = BufReader::with_capacity(LOG_BYTES, Gathering(pipe));
+        grow_pipe(&pipe, LOG);
+        let mut reader = BufReader::with_capacity(LOG, Gathering(pipe));
         let mut line = Vec::new();
         while matches!(reader.read_until(b'\n', &mut line), Ok(1..)) {
             sink.line(&String::from_utf8_lossy(&line));

@@ -1,10 +1,12 @@
 //! What was recorded as people read it: sums by function and by group, and what one kernel executes that another does not. Pure.
 
+use super::names::in_source;
 use indexmap::IndexMap;
 use model::explained::{
     Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation,
     KernelVersus,
 };
+use model::program::side_by_side;
 use std::collections::HashMap;
 
 pub(super) fn sums(tree: &Call) -> (Vec<GroupSum>, Vec<FunctionSum>) {
@@ -17,7 +19,7 @@ type Functions = HashMap<(String, Group), (u64, u64)>;
 fn functions(tree: &Call) -> Functions {
     fn add(call: &Call, sums: &mut Functions) {
         let sum = sums
-            .entry((super::names::in_source(&call.name).to_string(), call.group))
+            .entry((in_source(&call.name).to_string(), call.group))
             .or_default();
         *sum = (sum.0 + call.self_instructions, sum.1 + call.calls);
         call.children.iter().for_each(|child| add(child, sums));
@@ -129,7 +131,7 @@ fn changes(before: &[FunctionSum], after: &[FunctionSum]) -> Vec<Change> {
         side.iter()
             .map(|f| (f.name.as_str(), f.group, f.self_instructions))
     });
-    model::program::side_by_side(before, after)
+    side_by_side(before, after)
         .into_iter()
         .map(|(name, group, before, after)| Change {
             name: name.to_string(),

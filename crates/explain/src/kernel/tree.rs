@@ -65,6 +65,7 @@ struct Builder<'a> {
     known: HashMap<(usize, String), usize>,
 }
 
+/// Deeper than any kernel stack.
 const DEEPEST: usize = 400;
 const MOST_PARKED: usize = 64;
 

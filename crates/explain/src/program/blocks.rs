@@ -7,6 +7,7 @@
 use crate::kernel::emulator::Sink;
 use crate::kernel::log::Line;
 use crate::kernel::names::KERNEL;
+use indexmap::IndexMap;
 use std::collections::HashMap;
 
 pub type Marks = HashMap<u64, Mark>;
@@ -42,7 +43,7 @@ pub struct Edge {
 #[derive(Default)]
 pub struct Counter {
     marks: Marks,
-    reasons: indexmap::IndexMap<String, u64>,
+    reasons: IndexMap<String, u64>,
     has_begun: bool,
     has_ended: bool,
     /// From the execve on, what is executed in user mode is the command.
@@ -82,6 +83,7 @@ impl Counter {
         self.has_ended.then_some(&self.edges)
     }
 
+    /// Blocks in user mode.
     pub fn user(&self) -> u64 {
         self.user.max(0).cast_unsigned()
     }

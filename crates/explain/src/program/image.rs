@@ -6,6 +6,7 @@ use nix::unistd::{getgid, getuid};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use sys::Sources;
 use trace::gather::{Entry, Gathered, Kind, Peer, check_size};
 
 /// Limit for all files: they are in the guest's memory twice while it boots.
@@ -61,6 +62,7 @@ pub fn notes(gathered: &Gathered) -> Vec<String> {
         .collect()
 }
 
+/// For files of so many bytes.
 pub fn memory_mib(bytes: u64) -> Result<u32> {
     let files = (2 * bytes) >> 20;
     let memory = LEAST_MEMORY + files;
@@ -131,7 +133,7 @@ fn file(path: &Path, entry: &Entry) -> Option<CommandFile> {
 
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
-    sys::Sources::default()
+    Sources::default()
         .status("Umask")
         .and_then(|mask| u32::from_str_radix(&mask, 8).ok())
         .unwrap_or(USUAL)

@@ -16,6 +16,7 @@ mod walk;
 
 use super::kernel::emulator::{Blocks, Emulator};
 use anyhow::{Context, Result};
+use blocks::Counter;
 pub use image::command_files;
 use measure::guest::{Observed, Options, Program, Ran};
 use measure::runner::Workers;
@@ -196,7 +197,7 @@ impl Lab<'_> {
     ) -> Result<Split, Failure> {
         let functions = emulator.functions()?;
         let marks = recorded::marks(&functions)?;
-        let (ran, counter) = emulator.log(blocks, blocks::Counter::new(marks), || program.run())?;
+        let (ran, counter) = emulator.log(blocks, Counter::new(marks), || program.run())?;
         recorded::split(emulator, &functions, &counter, blocks, self.right(ran)?)
     }
 }

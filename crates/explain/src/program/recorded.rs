@@ -1,6 +1,7 @@
 //! From counted blocks to instructions by call and by function, with the guest's symbols and code.
 
 use super::blocks::{Counter, Edge, Mark, Marks, PAGE_FAULT};
+use super::walk::executed;
 use crate::kernel::emulator::{Blocks, Emulator, PAGE};
 use crate::kernel::flow::Code64;
 use crate::kernel::names::{KERNEL, Names, in_source};
@@ -138,7 +139,7 @@ fn instructions_by_address<'a>(
     for (edge, times) in edges {
         let addresses = match blocks {
             Blocks::OneInstruction => vec![edge.block],
-            Blocks::ToBranch => super::walk::executed(code, edge.block, edge.next),
+            Blocks::ToBranch => executed(code, edge.block, edge.next),
         };
         for address in addresses {
             *sums.entry((address, counter.reason_of(edge))).or_insert(0) += times;

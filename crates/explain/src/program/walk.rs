@@ -6,13 +6,14 @@
 
 use crate::kernel::flow::{Code64, Kind, Step};
 
-const LONGEST_BLOCK: usize = 512;
+/// The emulator makes no longer blocks.
+const MOST: usize = 512;
 
 /// The instructions that the block at `block` executed, which was followed by the one at `next`.
 pub fn executed(code: &Code64, block: u64, next: u64) -> Vec<u64> {
     let mut all = vec![block];
     let mut step = code.step(block);
-    while let Some(at) = step.filter(|step| goes_on(step) && all.len() < LONGEST_BLOCK) {
+    while let Some(at) = step.filter(|step| goes_on(step) && all.len() < MOST) {
         all.push(at.next);
         step = code.step(at.next);
     }

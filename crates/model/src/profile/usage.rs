@@ -1,5 +1,6 @@
 //! The kernel's accounting of a workload, and its time outside of calls.
 
+use crate::ThreadTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +39,7 @@ pub struct Usage {
     pub concurrency: Option<Concurrency>,
     /// The time of all threads, if the tracer saw each switch.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub thread_time: Option<crate::ThreadTime>,
+    pub thread_time: Option<ThreadTime>,
     /// Time in which threads waited for a CPU, beyond the stops' time, if the tracer did not see each switch (ptrace).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_ns: Option<u64>,

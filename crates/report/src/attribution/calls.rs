@@ -11,16 +11,23 @@ use model::{CallCount, Profile};
 
 const MOST_LOCKS: usize = 3;
 
-const LEAST_LOCKED_SHARE: f64 = 0.01;
+/// From this share of the wall time on, a lock of the kernel is shown.
+const LEAST_LOCKED: f64 = 0.01;
 
 fn kernel_locks(attribution: &Attribution) -> Option<String> {
-    let least_s = LEAST_LOCKED_SHARE * attribution.time.wall_s.unwrap_or(0.0);
+    let least_s = LEAST_LOCKED * attribution.time.wall_s.unwrap_or(0.0);
     let shown = attribution
         .locks
         .iter()
         .filter(|lock| s(lock.waited_ns) > least_s);
     let locks: Vec<String> = shown.take(MOST_LOCKS).map(notes::kernel_lock).collect();
-    (!locks.is_empty()).then(|| format!("Kernel locks, summed over threads: {}.", locks.join(", ")))
+    if locks.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "Kernel locks, summed over threads: {}.",
+        locks.join(", ")
+    ))
 }
 
 /// The cells of one time column. All are empty if no row has such a time, so that the column is dropped.
@@ -111,7 +118,10 @@ fn others(rows: &[CallRow]) -> Option<CallRow> {
         ..CallCount::default()
     };
     rows.iter().for_each(|row| count.add(&row.count));
-    (!rows.is_empty()).then(|| CallRow {
+    if rows.is_empty() {
+        return None;
+    }
+    Some(CallRow {
         count,
         ..CallRow::default()
     })

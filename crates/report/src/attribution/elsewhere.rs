@@ -1,15 +1,16 @@
 //! What the calls of a workload would cost elsewhere: a table of the calls, and sentences as one would reason by hand.
 
+use super::notes::basis;
 use crate::numbers::{counted, duration, seconds, signed, three_figures};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::elsewhere::{Change, Elsewhere, LeftOut, Unpredicted};
-use itertools::Itertools;
 use model::prose::{self, some};
 
 const MOST_ROWS: usize = 20;
 const NAMED: usize = 6;
 
-const LEAST_NAMED_SHARE: f64 = 0.05;
+/// Smaller shares of the total get no sentence.
+const WORTH_NAMING: f64 = 0.05;
 
 const MINUTE: f64 = 60.0;
 
@@ -19,7 +20,7 @@ pub fn table(elsewhere: &Elsewhere) -> Table {
         Cell::number(three_figures(value), value)
     }
 
-    let mut rows = elsewhere.calls.iter().take(MOST_ROWS).collect_vec();
+    let mut rows: Vec<&Change> = elsewhere.calls.iter().take(MOST_ROWS).collect();
     let more = elsewhere.calls.len() - rows.len();
     rows.extend(&elsewhere.crossings);
     let columns = Columns::new(&rows)
@@ -30,7 +31,7 @@ pub fn table(elsewhere: &Elsewhere) -> Table {
         .right("change s", |row| {
             Cell::number(signed(row.change_s, seconds), row.change_s)
         })
-        .left("by", |row| row.unit.as_ref().map(super::notes::basis))
+        .left("by", |row| row.unit.as_ref().map(basis))
         .wrapping()
         .expendable(1);
     let title = format!(
@@ -46,12 +47,12 @@ pub fn table(elsewhere: &Elsewhere) -> Table {
 
 /// Sentences about the largest changes, their sum, and the calls that were not predicted.
 pub fn sentences(elsewhere: &Elsewhere) -> Vec<String> {
-    let mut lines = elsewhere
+    let mut lines: Vec<String> = elsewhere
         .parts
         .iter()
-        .filter(|part| part.change_s.abs() > LEAST_NAMED_SHARE * elsewhere.total_s.abs())
+        .filter(|part| part.change_s.abs() > WORTH_NAMING * elsewhere.total_s.abs())
         .map(sentence)
-        .collect_vec();
+        .collect();
     lines.push(conclusion(elsewhere));
     lines.extend(left_out(&elsewhere.left_out));
     lines
@@ -91,10 +92,10 @@ fn left_out(all: &[LeftOut]) -> Option<String> {
         (Unpredicted::Creates, "creating and ending processes,"),
         (Unpredicted::Unpriced, "beyond entering the kernel,"),
     ];
-    let parts = groups
+    let parts: Vec<String> = groups
         .into_iter()
         .filter_map(|(why, what)| {
-            let names = all
+            let names: Vec<String> = all
                 .iter()
                 .filter(|out| out.why == why)
                 .map(|out| {
@@ -103,20 +104,23 @@ fn left_out(all: &[LeftOut]) -> Option<String> {
                         .map_or_else(String::new, |time| format!(", {}", duration(time)));
                     format!("{} ({}{time})", out.name, counted(out.calls, "call"))
                 })
-                .collect_vec();
+                .collect();
             if names.is_empty() {
                 None
             } else {
                 Some(format!("{what} {}", some(&names, NAMED)))
             }
         })
-        .collect_vec();
+        .collect();
     let known = if parts.is_empty() {
         String::new()
     } else {
         format!("{}; ", parts.join("; "))
     };
-    (!all.is_empty()).then(|| format!(
+    if all.is_empty() {
+        return None;
+    }
+    Some(format!(
         "Not predicted: {known}first look-ups of names in a fresh file system; a tracer's stops."
     ))
 }

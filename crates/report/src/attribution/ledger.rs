@@ -1,8 +1,10 @@
 //! Thread time as the first table of `why` (on CPU, runnable, held up, idle), and a line about requests.
 
+use super::notes;
 use super::rows::{self, Row, shortened};
 use super::time::{RUNNABLE, name};
 use super::why::Length;
+use crate::Table;
 use crate::numbers::{counted, duration, percent, seconds, thousands};
 use analysis::attribute::blocked::Because;
 use analysis::attribute::ledger::{Ledger, LedgerPart, LedgerWait, State};
@@ -13,7 +15,8 @@ use model::Profile;
 use model::prose::some;
 
 const MOST_IDLE: usize = 2;
-const LEAST_SHARE_OF_REQUEST: f64 = 0.05;
+/// Parts of a request's time with a smaller share are left out.
+const LEAST_OF_REQUEST: f64 = 0.05;
 
 /// Busy parts first: on a CPU, runnable and held up.
 pub fn ledger_rows(profile: &Profile, ledger: &Ledger, length: Length) -> Vec<Row> {
@@ -35,12 +38,7 @@ pub fn ledger_rows(profile: &Profile, ledger: &Ledger, length: Length) -> Vec<Ro
 }
 
 /// Thread time by state. It adds up over threads, so it exceeds the wall time of programs with several.
-pub fn ledger_table(
-    profile: &Profile,
-    title: &str,
-    ledger: &Ledger,
-    length: Length,
-) -> crate::Table {
+pub fn ledger_table(profile: &Profile, title: &str, ledger: &Ledger, length: Length) -> Table {
     rows::table(&ledger_rows(profile, ledger, length), ledger.thread_s)
         .titled(format!("{}: {}", short(title), whole(profile, ledger)))
         .noted(ledger.requests.iter().map(answered))
@@ -52,6 +50,7 @@ fn short(title: &str) -> &str {
     &title[program.rfind('/').map_or(0, |at| at + 1)..]
 }
 
+/// `32.0 thread-s in 4.00 s; 8 threads busy, 6 idle`
 fn whole(profile: &Profile, ledger: &Ledger) -> String {
     let wall = profile.usage.wall_ns.map_or_else(String::new, |ns| {
         format!(" in {}", duration(ns as f64 / 1e9))
@@ -119,7 +118,7 @@ fn state(state: State, reason: Option<Reason>) -> &'static str {
 
 /// `mutex: lock shared_lock until thread worker, in serve()`, `httpd: recvfrom from clients of 127.0.0.1:80, 4,777 connections`
 fn waited(wait: &LedgerWait) -> String {
-    let text = super::notes::wait(&Wait {
+    let text = notes::wait(&Wait {
         reason: wait.reason,
         call: wait.call.clone(),
         on: wait.on.clone(),
@@ -159,7 +158,7 @@ fn answered(answered_requests: &Answered) -> String {
     let parts: Vec<String> = answered_requests
         .parts
         .iter()
-        .filter(|(_, seconds)| *seconds >= LEAST_SHARE_OF_REQUEST * whole_s)
+        .filter(|(_, seconds)| *seconds >= LEAST_OF_REQUEST * whole_s)
         .map(|(thread_state, seconds)| {
             format!(
                 "{} {}%",

@@ -1,13 +1,16 @@
 //! Requests of io_uring as a table, and TLB shoot-downs as a note.
 
+use crate::numbers::thousands;
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
+use model::prose::some;
 use model::{Profile, RingWay, ring_latency};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 const MOST: usize = 10;
-const LEAST_SHOOT_DOWNS_PER_S: f64 = 100.0;
+/// Fewer in a second are not worth a note.
+const LEAST_SHOOT_DOWNS: f64 = 100.0;
 const MOST_SHOOT_DOWNS: usize = 3;
 
 #[derive(Default)]
@@ -67,18 +70,16 @@ pub fn rings(profile: &Profile, attribution: &Attribution) -> Table {
 pub fn shoot_downs(profile: &Profile, attribution: &Attribution) -> Option<String> {
     let wall_s = profile.usage.wall_ns? as f64 / 1e9;
     let shoot_downs = attribution.shoot_downs.iter();
-    let many = shoot_downs.filter(|downs| downs.count as f64 > LEAST_SHOOT_DOWNS_PER_S * wall_s);
+    let many = shoot_downs.filter(|downs| downs.count as f64 > LEAST_SHOOT_DOWNS * wall_s);
     let many: Vec<String> = many
         .take(MOST_SHOOT_DOWNS)
-        .map(|downs| {
-            format!(
-                "{} by {}",
-                crate::numbers::thousands(downs.count as f64),
-                downs.call
-            )
-        })
+        .map(|downs| format!("{} by {}", thousands(downs.count as f64), downs.call))
         .collect();
-    let text = model::prose::some(&many, MOST_SHOOT_DOWNS);
-    (!many.is_empty())
-        .then(|| format!("TLB shoot-downs, which interrupt the CPUs of other threads: {text}."))
+    let text = some(&many, MOST_SHOOT_DOWNS);
+    if many.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "TLB shoot-downs, which interrupt the CPUs of other threads: {text}."
+    ))
 }

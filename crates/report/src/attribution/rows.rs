@@ -2,8 +2,11 @@
 
 use crate::numbers::{TimeUnit, percent};
 use crate::{Cell, Columns, Table};
+use indexmap::IndexSet;
+use model::prose::some;
 
-const LEAST_SHOWN_SHARE: f64 = 0.005;
+/// Smaller shares of the time are summed in one row.
+const LEAST: f64 = 0.005;
 
 #[derive(Default)]
 pub struct Row {
@@ -21,19 +24,19 @@ pub fn shortened(mut rows: Vec<Row>, most: usize, names: usize, rest: &str) -> V
     let whole_s: f64 = rows.iter().map(|row| row.seconds).sum();
     let large = rows.iter().take(most);
     let large = large
-        .take_while(|row| row.seconds >= LEAST_SHOWN_SHARE * whole_s)
+        .take_while(|row| row.seconds >= LEAST * whole_s)
         .count();
     let small = rows.split_off(large);
     let seconds: f64 = small.iter().map(|row| row.seconds).sum();
-    if seconds > LEAST_SHOWN_SHARE / 10.0 * whole_s {
-        let others: indexmap::IndexSet<&str> = small.iter().map(|row| row.name.as_str()).collect();
+    if seconds > LEAST / 10.0 * whole_s {
+        let others: IndexSet<&str> = small.iter().map(|row| row.name.as_str()).collect();
         let others: Vec<&str> = others.into_iter().collect();
         let cpu_s = small.iter().filter_map(|row| row.cpu_s);
         rows.push(Row {
             name: rest.to_string(),
             seconds,
             cpu_s: cpu_s.reduce(|sum, seconds| sum + seconds),
-            what: model::prose::some(&others, names),
+            what: some(&others, names),
             ..Row::default()
         });
     }

@@ -1,19 +1,23 @@
 //! Where the time of a workload went, as the rows of `why` and as one bar of pages: the same parts under the same names.
 
+use super::notes;
 use super::rows::{self, Row, shortened};
 use super::why::Length;
+use crate::Table;
 use crate::figure::{Chart, Figure, Share, ShareKind};
 use crate::numbers::{duration, percent};
 use analysis::attribute::spent::{Part, PartKind, Spent, spent};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
+use model::Profile;
 use model::prose::some;
 use std::collections::HashSet;
 
 /// Woken or preempted, and not on a CPU yet.
 pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
 
-const LEAST_DRAWN_SHARE: f64 = 0.0005;
+/// Smaller shares of the time are not drawn.
+const LEAST: f64 = 0.0005;
 const MOST_NAMES: usize = 4;
 
 /// The name of a part, which tables, bars and CSV share, and its colour.
@@ -93,7 +97,7 @@ pub fn whole(spent: &Spent) -> String {
 }
 
 /// The parts of the wall time, else of the CPU time, the largest first.
-pub fn time_table(title: &str, spent: &Spent, waits: &[Wait], length: Length) -> crate::Table {
+pub fn time_table(title: &str, spent: &Spent, waits: &[Wait], length: Length) -> Table {
     let rows = time_rows(spent, waits, length.names);
     let rows = shortened(rows, length.parts, length.names, "others");
     let whole_s = spent
@@ -130,13 +134,13 @@ fn awaited_by(calls: &[String], reason: Reason, waits: &[Wait]) -> Vec<String> {
         .cloned();
     stalls
         .iter()
-        .map(|wait| super::notes::wait(wait))
+        .map(|wait| notes::wait(wait))
         .chain(bare)
         .collect()
 }
 
 /// The same parts as one bar; `None` if no time is known.
-pub fn time_figure(profile: &model::Profile) -> Option<Figure> {
+pub fn time_figure(profile: &Profile) -> Option<Figure> {
     let spent = spent(profile);
     let whole_s = spent.whole_s().filter(|whole_s| *whole_s > 0.0)?;
     let of_wall = if spent.wall_s.is_some() {
@@ -162,7 +166,7 @@ pub fn time_figure(profile: &model::Profile) -> Option<Figure> {
                 share,
             }
         })
-        .filter(|part| part.share > LEAST_DRAWN_SHARE)
+        .filter(|part| part.share > LEAST)
         .collect();
     parts.sort_by_key(|part| part.kind);
     let words: Vec<String> = parts

@@ -1,6 +1,11 @@
 //! An attribution on one screen: the answer, the parts of the time, the longest calls and their callers, further savings, and
 //! predictions for other machines. This module decides their order and length.
 
+use super::answer::answer;
+use super::ledger::ledger_table;
+use super::notes::is_traced;
+use super::rings::rings;
+use super::time::time_table;
 use super::{advice, calls, csv, elsewhere, notes};
 use crate::numbers::{counted, percent, seconds};
 use crate::profile::notes::title;
@@ -10,9 +15,12 @@ use analysis::attribute::calls::Entering;
 use analysis::attribute::seconds::s;
 use analysis::attribute::spent::{PartKind, Spent};
 use analysis::compare::RaceFound;
+use clap::ValueEnum;
 use document::{Block, Document};
 use model::program::ProgramInKernels;
 use model::{JsonDocument, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 const MOST_WARNINGS: usize = 2;
 const MOST_TITLE: usize = 50;
@@ -20,7 +28,7 @@ const MOST_TITLE: usize = 50;
 const LINES: [usize; 2] = [24, 40];
 
 /// How much `syscost why` shows.
-#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, ValueEnum)]
 pub enum WhyView {
     /// The answer, and as much of the rest as fits on 24 lines.
     #[default]
@@ -58,7 +66,7 @@ const fn length(parts: usize, calls: usize, names: usize) -> Length {
 }
 
 /// The output of `syscost why`: the parts of a command's time, and possible savings.
-#[derive(serde::Serialize, schemars::JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct WhyDocument<'a> {
     #[serde(flatten)]
     pub attribution: &'a Attribution,
@@ -123,20 +131,15 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
     let by_wall = attribution.threads.is_none() || !profile.is_service();
     let threads = attribution.threads.iter();
     let mut tables: Vec<Table> = threads
-        .map(|ledger| super::ledger::ledger_table(profile, &title, ledger, length))
+        .map(|ledger| ledger_table(profile, &title, ledger, length))
         .collect();
     // One name in a row: without what is rarely the answer.
     let is_short = length.names == 1;
     if tables.is_empty() || by_wall && !is_short {
         let time = &attribution.time;
-        tables.push(super::time::time_table(
-            &title,
-            time,
-            &attribution.waits,
-            length,
-        ));
+        tables.push(time_table(&title, time, &attribution.waits, length));
     }
-    tables[0].cautions = super::answer::answer(profile, attribution);
+    tables[0].cautions = answer(profile, attribution);
     if let Some(last) = tables.last_mut() {
         last.notes.extend(verdicts(profile, attribution));
         if !is_short {
@@ -147,7 +150,7 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
         }
     }
     tables.push(calls::table(profile, attribution, length.calls));
-    tables.push(super::rings::rings(profile, attribution));
+    tables.push(rings(profile, attribution));
     tables.push(further(attribution, length.calls));
     tables.retain(|table| {
         !table.rows().is_empty() || !table.notes.is_empty() || !table.cautions.is_empty()
@@ -167,9 +170,11 @@ fn cut(title: String) -> String {
 }
 
 fn warnings(attribution: &Attribution) -> impl Iterator<Item = String> {
-    let incomplete = attribution
-        .incomplete
-        .then(|| "the profile is incomplete: all counts are lower bounds".to_string());
+    let incomplete = if attribution.incomplete {
+        Some("the profile is incomplete: all counts are lower bounds".to_string())
+    } else {
+        None
+    };
     let all = incomplete.into_iter().chain(attribution.warnings.clone());
     all.take(MOST_WARNINGS)
         .map(|warning| format!("Warning: {}.", warning.trim_end_matches('.')))
@@ -186,7 +191,7 @@ fn verdicts(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item 
 }
 
 fn without_entering(entering: &Entering, time: &Spent) -> String {
-    let of_time = match (entering.of_wall, super::notes::is_traced(time)) {
+    let of_time = match (entering.of_wall, is_traced(time)) {
         (true, true) => "of the wall time without tracing",
         (true, false) => "of the wall time",
         (false, _) => "of the CPU time",
@@ -231,7 +236,8 @@ fn paths(profile: &Profile) -> Option<String> {
     Some("Repeated look-ups are unknown: 'syscost trace --paths' records them.".to_string())
 }
 
-const LEAST_GAP_SHARE: f64 = 0.01;
+/// From this share of the wall time on, the longest time between two calls is shown.
+const LEAST_GAP: f64 = 0.01;
 
 fn gap(profile: &Profile) -> Option<String> {
     let usage = &profile.usage;
@@ -240,15 +246,17 @@ fn gap(profile: &Profile) -> Option<String> {
         Some(_) => "",
         None => ", with the first of them",
     };
-    (gap.ns as f64 >= LEAST_GAP_SHARE * usage.wall_ns? as f64).then(|| {
-        format!(
+    if gap.ns as f64 >= LEAST_GAP * usage.wall_ns? as f64 {
+        Some(format!(
             "The longest time between two calls{with}: {} s, from {} to {} (line {}).",
             seconds(s(gap.ns)),
             gap.after,
             gap.before,
             gap.line
-        )
-    })
+        ))
+    } else {
+        None
+    }
 }
 
 /// All but the first, which is the answer.

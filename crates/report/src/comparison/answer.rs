@@ -5,6 +5,7 @@ use crate::comparison::row::{Names, number};
 use analysis::compare::{Comparison, Mark, Verdict};
 use document::write::markup::cut;
 use itertools::Itertools;
+use model::prose::counted;
 
 const MOST_ROWS: usize = 3;
 const NAME: usize = 40;
@@ -12,7 +13,7 @@ const NAME: usize = 40;
 /// `3 slower, 1 faster, ... ×1.004 the cost of before (...). Largest increases: file.stat ×1.200.`
 pub fn answer(comparison: &Comparison, column: usize) -> String {
     let rows = comparison.rows.iter();
-    let verdicts = rows.map(|row| &row.verdicts[column]).collect_vec();
+    let verdicts: Vec<&Verdict> = rows.map(|row| &row.verdicts[column]).collect();
     let judged = verdicts.iter().filter(|verdict| verdict.mark().is_some());
     let (instructions, times): (Vec<&Verdict>, Vec<&Verdict>) =
         judged.partition(|verdict| verdict.difference().is_some());
@@ -88,7 +89,7 @@ fn mean(comparison: &Comparison, column: usize) -> String {
         "×{} the cost of {base}{} (geometric mean over {})",
         number(ratio),
         relative.unwrap_or_default(),
-        model::prose::counted(rows, "row")
+        counted(rows, "row")
     )
 }
 

@@ -3,6 +3,7 @@
 use crate::conditions::{known, shortened};
 use analysis::compare::{Caution, Comparison, Moved};
 use itertools::Itertools;
+use model::grouped;
 use model::prose::{counted, few};
 
 /// One line per caution, in the order in which `compare` found them.
@@ -160,7 +161,7 @@ fn joined(texts: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 /// `6.18.4 (a, b); 2.6.32 (c); unknown (d)`
 fn by_file(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
     let texts = texts.into_iter().map(|(column, text)| (text, column));
-    model::grouped(texts)
+    grouped(texts)
         .into_iter()
         .map(|(text, columns)| format!("{text} ({})", labels(comparison, &columns)))
         .join("; ")
@@ -176,11 +177,11 @@ mod tests {
 
     /// The cautions on runs called `a`, `b` and so on.
     fn shown(runs: &[Run]) -> String {
-        let columns = runs
+        let columns: Vec<Column> = runs
             .iter()
             .zip(["a", "b", "c"])
             .map(|(run, label)| Column::new(label, run))
-            .collect_vec();
+            .collect();
         lines(&compare(&columns, &Options::default())).join("\n") + "\n"
     }
 

@@ -5,6 +5,7 @@ use crate::run::columns::ranged;
 use analysis::compare::{
     AreaMean, ComparedDerived, ComparedRow, Comparison, MachineChange, Verdict,
 };
+use analysis::derive::difference_or_ratio;
 use document::{Columns, Records, params};
 use model::{Entries, Unit, word};
 use stats::{Quantity, Ranged};
@@ -140,11 +141,8 @@ impl<'a> Line<'a> {
         let (index, file) = numbered;
 
         let ranged = row.values[index].as_ref()?;
-        let (quantity, ratio) = analysis::derive::difference_or_ratio(
-            row.combination,
-            row.unit,
-            ranged.as_ref().ok().copied(),
-        );
+        let (quantity, ratio) =
+            difference_or_ratio(row.combination, row.unit, ranged.as_ref().ok().copied());
         Some(Line {
             kind: word(&row.combination, ""),
             name: &row.name,

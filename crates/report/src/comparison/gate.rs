@@ -5,6 +5,7 @@ use crate::numbers;
 use analysis::compare::{
     Comparison, Difference, EntriesRule, GateVerdict, Gated, GatedRow, NotJudged,
 };
+use model::grouped;
 use model::prose::{counted, few};
 
 /// The gate's decision on each row; empty without a gate.
@@ -145,7 +146,7 @@ pub fn finding_lines(findings: &[Finding]) -> Vec<String> {
             Outcome::NotJudged => not_judged.push((text, name)),
         }
     }
-    for (text, names) in model::grouped(not_judged) {
+    for (text, names) in grouped(not_judged) {
         lines.push(format!("not judged: {}: {text}", few(&names)));
     }
     lines

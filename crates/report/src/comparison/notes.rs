@@ -82,7 +82,11 @@ fn instructions(comparison: &Comparison) -> Vec<String> {
         margin => format!("more, fewer: by more than {margin} in every pair of repeats; equal: within {margin}"),
     };
     let means = comparison.rows.iter().any(|row| !row.is_counted()) && !comparison.areas.is_empty();
-    let means = means.then(|| "means cover times only".to_string());
+    let means = if means {
+        Some("means cover times only".to_string())
+    } else {
+        None
+    };
     [NOT_TIME.to_string(), verdicts]
         .into_iter()
         .chain(means)

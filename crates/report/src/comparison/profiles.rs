@@ -29,6 +29,7 @@ pub fn profiles_document(comparison: &ProfileComparison) -> Document {
     }
 }
 
+/// `3 system calls changed, 27 unchanged`
 fn headline(comparison: &ProfileComparison) -> String {
     let noun = if comparison.total.is_some() {
         "system call"
@@ -50,11 +51,7 @@ fn has_any(rows: &[&ProfileRow], quantity: Quantities) -> bool {
 }
 
 fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
-    let rows = comparison
-        .rows
-        .iter()
-        .chain(&comparison.total)
-        .collect_vec();
+    let rows: Vec<&ProfileRow> = comparison.rows.iter().chain(&comparison.total).collect();
     let mut columns = Columns::new(&rows).left("call", |row| &row.call);
 
     for (index, column) in comparison.columns.iter().enumerate() {
@@ -292,6 +289,7 @@ fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) ->
     }
 }
 
+/// `: +180 depth 3, +118 ENOENT`
 fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
     let compared_row = comparison.row(&row.call);
     let parts = compared_row.and_then(|compared_row| compared_row.grew.get(row.column));
@@ -354,9 +352,9 @@ fn verdict(comparison: &ProfileComparison) -> Vec<String> {
 
 fn records(comparison: &ProfileComparison) -> Records {
     let rows = comparison.rows.iter().chain(&comparison.total);
-    let lines = rows
+    let lines: Vec<(&ProfileRow, usize)> = rows
         .flat_map(|row| (0..row.counts.len()).map(move |column| (row, column)))
-        .collect_vec();
+        .collect();
     Columns::new(&lines)
         .field("call", |(row, _)| &row.call)
         .field("file", |(_, column)| &comparison.columns[*column].label)

@@ -6,6 +6,7 @@ use analysis::compare::{
     ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict,
 };
 use analysis::summary::RowFigure;
+use document::with_params;
 use itertools::Itertools;
 use model::{Combination, Scale, Unit, word};
 
@@ -30,7 +31,7 @@ impl Names {
     }
 
     pub fn derived(&self, row: &ComparedDerived) -> String {
-        document::with_params(&row.name, &row.params) + &self.place(&row.environment)
+        with_params(&row.name, &row.params) + &self.place(&row.environment)
     }
 
     fn place(&self, environment: &str) -> String {

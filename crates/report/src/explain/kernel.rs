@@ -77,6 +77,7 @@ fn facts(explanation: &KernelExplanation) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// `2,732 (2,731.6 on average)`
 fn instructions(seen: u64, counted: Option<f64>) -> String {
     let average = counted.filter(|counted| (counted - seen as f64).abs() >= 0.05);
     let average = average
@@ -115,7 +116,8 @@ pub fn kernel_functions(explanation: &KernelExplanation) -> Table {
         .table()
 }
 
-const LEAST_OPEN_SHARE: f64 = 0.05;
+/// Larger subtrees are open at first.
+const LARGE: f64 = 0.05;
 
 pub const TITLES: [&str; 2] = ["total", "own"];
 
@@ -125,7 +127,7 @@ pub fn branches(root: &Call, least: f64) -> Vec<Branch> {
         root,
         &Shares {
             least: least * root.total as f64,
-            large: LEAST_OPEN_SHARE * root.total as f64,
+            large: LARGE * root.total as f64,
         },
     )
 }

@@ -7,13 +7,14 @@ use document::{Block, Document};
 use model::program::{ProgramInKernel, ProgramInKernels, side_by_side};
 use model::prose::{counted, note_on};
 
-const MOST_ROWS: usize = 15;
+/// Number of rows shown without --all.
+const MOST: usize = 15;
 /// From this difference on, a note warns that the recorded run is not like the others.
 const ALIKE: f64 = 0.01;
 
 /// Tables of all kernels, then of the calls and functions in the kernel. `all` includes small rows.
 pub fn program_document(program: &ProgramInKernels, all: bool) -> Document {
-    let most = if all { usize::MAX } else { MOST_ROWS };
+    let most = if all { usize::MAX } else { MOST };
     let kernels = kernels(program);
     let records = kernels.records().clone();
     let mut blocks = vec![
@@ -194,12 +195,14 @@ fn unlike(kernel: &ProgramInKernel) -> Option<String> {
     let recorded = kernel.split.user? + kernel.split.kernel_mode?;
     let ratio = recorded as f64 / kernel.instructions.max(1) as f64;
     let name = &kernel.environment;
-    ((ratio - 1.0).abs() > ALIKE).then(|| {
-        format!(
+    if (ratio - 1.0).abs() > ALIKE {
+        Some(format!(
             "{name}: the recorded run, which is split by mode, executed {} instructions",
             thousands(recorded as f64)
-        )
-    })
+        ))
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

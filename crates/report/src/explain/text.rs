@@ -58,6 +58,7 @@ fn facts(explanation: &Explanation, cost: Option<&Cost>) -> Vec<Fact> {
     facts
 }
 
+/// `151.8 ns, 1.49 x getppid`
 fn time(cost: &Cost) -> String {
     let times = cost
         .times_getppid

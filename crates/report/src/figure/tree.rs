@@ -11,7 +11,8 @@ pub struct Tree<'a> {
     below: Vec<(Step<'a>, Tree<'a>)>,
 }
 
-const NARROWEST_FRAME: f64 = 0.0005;
+/// Narrower frames could not be seen.
+const NARROWEST: f64 = 0.0005;
 
 /// Smaller changes are none, and from `LARGE` on they are large; shares of the larger side.
 const LEAST: f64 = 0.02;
@@ -85,7 +86,7 @@ impl<'a> Tree<'a> {
         let (mut frames, mut left) = (Vec::new(), left);
         for (width, ((kind, name), tree)) in below {
             let share = width / whole;
-            if share >= NARROWEST_FRAME {
+            if share >= NARROWEST {
                 let (value, change) = words([tree.sum(0), tree.sum(1)]);
                 let name = match kind {
                     FrameKind::NoSymbol => format!("[{name}]"),

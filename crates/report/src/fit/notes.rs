@@ -2,6 +2,8 @@
 
 use crate::numbers::{in_percent, nanoseconds, significant};
 use analysis::fit::{Coefficient, Crossing, FARTHEST, Family, Member, Overtaking, Pair};
+use model::parameter_value;
+use model::prose::note_on;
 
 /// `io.read_zero: 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032)`
 pub fn lines(family: &Family) -> Vec<String> {
@@ -38,10 +40,7 @@ pub fn lines(family: &Family) -> Vec<String> {
         "no line is within {} of all costs",
         in_percent(100.0 * FARTHEST)
     );
-    lines.extend(model::prose::note_on(
-        &text,
-        without.map(|member| member.series.label()),
-    ));
+    lines.extend(note_on(&text, without.map(|member| member.series.label())));
     lines
 }
 
@@ -122,7 +121,7 @@ fn overtaking(family: &Family, crossing: &Crossing) -> String {
 fn values(family: &Family, between: (u64, u64)) -> [String; 2] {
     let (low, high) = between;
 
-    [low, high].map(|value| model::parameter_value(&family.parameter, value))
+    [low, high].map(|value| parameter_value(&family.parameter, value))
 }
 
 fn label(family: &Family, index: usize) -> String {

@@ -7,12 +7,15 @@
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
 use crate::figure::{Chart, Figure, Line, Lines, PlotPoint};
+use crate::numbers::nanoseconds;
 use analysis::fit::{Family, Member};
 use itertools::Itertools;
+use model::parameter_value;
 use model::prose::{counted, more};
 use stats::{Interval, Ranged};
 
-const NARROWEST_SCREEN: u16 = 60;
+/// Narrower screens get no plot.
+const NARROWEST: u16 = 60;
 const WIDEST: usize = 100;
 const HEIGHT: usize = 15;
 /// For the y axis and its labels.
@@ -25,18 +28,13 @@ const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 /// Empty if the screen is too narrow or fewer than two values were measured.
 pub fn plot(family: &Family, width: u16) -> Vec<String> {
     let mut figure = lines(family);
-    let ticks = figure
+    let ticks: Vec<(f64, String)> = figure
         .values()
-        .map(|value| {
-            (
-                value,
-                model::parameter_value(&family.parameter, value as u64),
-            )
-        })
-        .collect_vec();
+        .map(|value| (value, parameter_value(&family.parameter, value as u64)))
+        .collect();
     let more = figure.series.len().saturating_sub(MARKS.len());
     figure.series.truncate(MARKS.len());
-    if width < NARROWEST_SCREEN || figure.values().count() < 2 {
+    if width < NARROWEST || figure.values().count() < 2 {
         return Vec::new();
     }
     let columns = usize::from(width).min(WIDEST) - MARGIN - 2;
@@ -106,7 +104,7 @@ fn rows(canvas: &[Vec<char>], y: &LogAxis) -> Vec<String> {
                 (
                     format!(
                         "{} ns",
-                        crate::numbers::nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))
+                        nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))
                     ),
                     '┤',
                 )

@@ -2,6 +2,7 @@
 
 use crate::conditions::{self, kernel};
 use crate::numbers::{date, three_figures};
+use crate::profile::notes;
 use crate::run::portrait::Portrait;
 use analysis::compare::ColumnInfo;
 use document::{Columns, Table};
@@ -23,7 +24,11 @@ pub fn one_line(host: &Host) -> String {
 
 /// `2026-01-01 00:00 UTC`
 pub fn started(unix_s: u64) -> Option<String> {
-    (unix_s > 0).then(|| format!("{} UTC", date(unix_s)))
+    if unix_s > 0 {
+        Some(format!("{} UTC", date(unix_s)))
+    } else {
+        None
+    }
 }
 
 type Fact<T> = (&'static str, fn(&T) -> Option<String>);
@@ -60,7 +65,7 @@ const OF_PROFILE: [Fact<Profile>; 8] = [
     }),
     ("tracer", |p| filled(&p.tracer.kind)),
     ("how", |p| filled(&p.tracer.detail)),
-    ("it added", crate::profile::notes::added),
+    ("it added", notes::added),
     ("began", |p| started(p.started_unix_s)),
 ];
 
@@ -154,9 +159,13 @@ pub fn of_runs(files: &[Portrait]) -> Table {
     }
 
     let hosts = files.iter().map(|file| Some(&file.column.info.host));
-    let timed = files
-        .iter()
-        .map(|file| is_timed(file).then_some(&file.column.info.host));
+    let timed = files.iter().map(|file| {
+        if is_timed(file) {
+            Some(&file.column.info.host)
+        } else {
+            None
+        }
+    });
     let all = [
         rows(&OF_RUN, files.iter().map(Some)),
         rows(&OF_HOST, hosts),

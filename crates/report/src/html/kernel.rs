@@ -17,7 +17,8 @@ pub enum Explained {
 
 pub const CHANGES: &str = "Red boxes grew, blue ones shrank: pale from 2%, strong from 25% of the larger side; grey ones changed less. Each box is as wide as its larger side, so that what disappeared is still visible. Click to zoom.";
 
-const LEAST_SHOWN_SHARE: f64 = 0.001;
+/// Smaller subtrees of the call tree are summed.
+const SMALL: f64 = 0.001;
 
 /// A page about explanations alone.
 pub fn explained_page(explained: &[Explained]) -> Page {
@@ -65,7 +66,7 @@ fn place(explanation: &KernelExplanation) -> String {
 }
 
 fn of_kernel(kernel: &KernelExplanation) -> Vec<Part> {
-    let mut parts = blocks(kernel_document(kernel, KernelView::Tree, LEAST_SHOWN_SHARE));
+    let mut parts = blocks(kernel_document(kernel, KernelView::Tree, SMALL));
     let tree = parts.pop();
     parts.push(Part::Figure(kernel_flame(kernel)));
     parts.extend(tree);

@@ -2,6 +2,7 @@
 //! about two profiles, before and after.
 
 use super::host;
+use super::kernel::CHANGES;
 use super::page::{Page, Part, Section, blocks};
 use crate::attribution::{ALL, all_lines, ledger_table, time_figure};
 use crate::figure::Figure;
@@ -9,17 +10,20 @@ use crate::numbers::{counted, duration, significant};
 use crate::profile::latency::{Latency, histograms, latencies, latency_table, small};
 use crate::profile::{Weight, flame_difference, flame_figure, notes, slowest_table};
 use crate::{profile_table, profiles_document, svg};
+use analysis::attribute::attribute;
 use analysis::compare::ProfileComparison;
 use document::write::html::Drawings;
 use document::write::markup::Markup;
 use document::{Block, Filter, Table};
 use itertools::Itertools;
+use model::prose::more;
 use model::{By, CallCount, Drives, ObjectKind, Profile, Total, drives};
 use std::collections::HashMap;
 
 const MOST_ROWS: usize = 100;
 const WEIGHTS: [Weight; 3] = [Weight::Calls, Weight::OnCpu, Weight::Blocked];
 
+/// The page about one profile.
 pub fn profile_page(profile: &Profile) -> Page {
     let latencies = latencies(profile);
     let mut title = notes::title(profile);
@@ -48,20 +52,17 @@ pub fn profile_page(profile: &Profile) -> Page {
 
 /// The page about two profiles: times of both, then the comparison and the difference of their stacks.
 pub fn profiles_page(profiles: [&Profile; 2], comparison: &ProfileComparison) -> Page {
-    let labels = comparison
+    let labels: Vec<&str> = comparison
         .columns
         .iter()
         .map(|column| column.label.as_str())
-        .collect_vec();
+        .collect();
     let mut times = Vec::new();
     for (profile, label) in profiles.into_iter().zip(&labels) {
         times.push(Part::heading(*label));
         times.extend(time_figure(profile).map(Part::Figure));
     }
-    let stacks = flames(
-        |weight| flame_difference(profiles, weight),
-        super::kernel::CHANGES,
-    );
+    let stacks = flames(|weight| flame_difference(profiles, weight), CHANGES);
     Page {
         title: format!("From {}", labels.join(" to ")),
         subtitle: machine_line(profiles[1]),
@@ -89,12 +90,12 @@ fn machine_line(profile: &Profile) -> String {
 
 fn time(profile: &Profile) -> Vec<Part> {
     let unknown = "The wall time cannot be divided: several threads ran, and the tracer did not record when each was on a CPU.";
-    let attribution = analysis::attribute::attribute(profile, None, &[]);
+    let attribution = attribute(profile, None, &[]);
     let threads = attribution.threads.as_ref();
     let title = notes::title(profile);
     let threads = threads.map(|ledger| ledger_table(profile, &title, ledger, ALL));
     let by_wall = threads.is_none() || !profile.is_service();
-    let mut parts = threads.map(Part::table).into_iter().collect_vec();
+    let mut parts: Vec<Part> = threads.map(Part::table).into_iter().collect();
     if by_wall {
         parts.push(time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure));
     }
@@ -137,10 +138,9 @@ fn table_by(profile: &Profile, by: By, title: &str) -> Table {
         .noted(notes::of_rows(profile, by));
     let left_out = table.rows().len().saturating_sub(MOST_ROWS);
     table.truncate(MOST_ROWS);
-    table.notes.extend(model::prose::more(
-        left_out,
-        "more rows are in the profile.",
-    ));
+    table
+        .notes
+        .extend(more(left_out, "more rows are in the profile."));
     table
 }
 
@@ -256,7 +256,7 @@ fn kinds(count: &CallCount) -> Vec<&'static str> {
     let times = times(count);
     let most = times.iter().map(|(.., ns)| *ns).max();
     let mostly = times.iter().filter(|(.., ns)| *ns > 0 && Some(*ns) == most);
-    let mut kinds = mostly.map(|(kind, ..)| *kind).collect_vec();
+    let mut kinds: Vec<&str> = mostly.map(|(kind, ..)| *kind).collect();
     if count.failures() > 0 {
         kinds.push("errors");
     }
@@ -276,10 +276,10 @@ fn area(count: &CallCount) -> &'static str {
 }
 
 fn durations(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
-    let mut parts = histograms(latencies)
+    let mut parts: Vec<Part> = histograms(latencies)
         .map(Part::Figure)
         .into_iter()
-        .collect_vec();
+        .collect();
     if !latencies.is_empty() {
         parts.push(Part::table(latency_table(profile, latencies)));
     }
@@ -316,11 +316,7 @@ fn stacks(profile: &Profile) -> Vec<Part> {
 
 /// One figure for each weight that there is, with a note below.
 fn flames(flame: impl Fn(&Weight) -> Option<Figure>, note: &str) -> Vec<Part> {
-    let mut parts = WEIGHTS
-        .iter()
-        .filter_map(flame)
-        .map(Part::Figure)
-        .collect_vec();
+    let mut parts: Vec<Part> = WEIGHTS.iter().filter_map(flame).map(Part::Figure).collect();
     if !parts.is_empty() {
         parts.push(Part::note(note));
     }

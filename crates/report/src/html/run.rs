@@ -10,6 +10,7 @@ use super::host;
 use super::kernel::{self, Explained};
 use super::page::{Page, Part, Section};
 use crate::conditions;
+use crate::run::columns;
 use crate::run::portrait::{Detail, Portrait};
 use crate::run::warnings::{INTERRUPTED, of_run};
 use analysis::compare::Comparison;
@@ -53,7 +54,7 @@ pub fn runs_page(page: &RunsPage) -> Page {
 fn title(page: &RunsPage) -> String {
     let detail = page.detail();
     let places = detail.map_or_else(Default::default, |detail| {
-        crate::run::columns::environments(&detail.summary)
+        columns::environments(&detail.summary)
     });
     let study = detail.and_then(|detail| detail.summary.study.as_ref());
     match (
@@ -72,7 +73,11 @@ fn subtitle(page: &RunsPage) -> String {
         return some(page.files.iter().map(Portrait::label), 6);
     };
     let info = &main.column.info;
-    let runs = (info.runs > 1).then(|| counted(info.runs, "run"));
+    let runs = if info.runs > 1 {
+        Some(counted(info.runs, "run"))
+    } else {
+        None
+    };
     let source = info.source.as_ref().map(|source| source.title.clone());
     [
         conditions::labels(&info.labels),

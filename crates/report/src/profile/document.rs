@@ -1,6 +1,7 @@
 //! A profile as a JSON document, with its sums.
 
 use crate::profile::latency::Latency;
+use crate::profile::notes;
 use model::{
     By, CallCount, Class, Ending, Host, JsonDocument, ObjectCount, ProcessGroup, ProcessPath,
     Profile, Section, SlowCall, Source, StackCount, Tool, TracerFacts, Usage,
@@ -153,7 +154,7 @@ impl<'a> ProfileDocument<'a> {
             stacks: &profile.stacks,
             stacks_sampled: profile.stacks_sampled,
             runs: 1 + profile.repeats.len(),
-            doubts: crate::profile::notes::doubts(profile),
+            doubts: notes::doubts(profile),
         }
     }
 }

@@ -5,11 +5,14 @@ use crate::figure::axis::LogAxis;
 use crate::figure::{Chart, Distribution, Figure, heights};
 use crate::numbers::{significant, three_figures};
 use crate::{Cell, Columns, Table};
+use document::Document;
 use model::{By, Histogram, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{FEWEST_BEYOND, percentile};
 
 /// The durations of one system call. A percentile is `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Latency {
     #[serde(skip)]
     pub call: String,
@@ -76,7 +79,7 @@ pub fn latencies(profile: &Profile) -> Vec<Latency> {
         .collect()
 }
 
-pub fn profile_latency_document(profile: &Profile) -> document::Document {
+pub fn profile_latency_document(profile: &Profile) -> Document {
     latency_table(profile, &latencies(profile)).into()
 }
 

@@ -159,7 +159,7 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
     if profile.tree.len() < 2 {
         return Vec::new();
     }
-    let mut calls = profile.tree.iter().map(|path| path.calls).collect_vec();
+    let mut calls: Vec<u64> = profile.tree.iter().map(|path| path.calls).collect();
     let all: u64 = calls.iter().sum();
     calls.sort_unstable_by(|a, b| b.cmp(a));
     let least = calls.get(most - 1).copied().unwrap_or(0);
@@ -313,10 +313,13 @@ pub fn mean(profile: &Profile) -> &'static str {
 
 /// Older tracers saw no wake-ups.
 fn unwoken(profile: &Profile) -> Option<String> {
-    profile.all_calls().is_blocked_until_it_ran().then(|| {
+    if !profile.all_calls().is_blocked_until_it_ran() {
+        return None;
+    }
+    Some(
         "Blocked time includes the wait for a CPU after the wake-up: an older version traced this."
-            .to_string()
-    })
+            .to_string(),
+    )
 }
 
 fn incomplete(profile: &Profile) -> Option<String> {

@@ -8,9 +8,9 @@ use model::{CallCount, Profile, Section};
 
 /// Rates per iteration for people, counts over all iterations for programs.
 pub fn sections_table(profile: &Profile) -> Table {
-    let sections = profile.sections.iter().collect_vec();
+    let sections: Vec<&Section> = profile.sections.iter().collect();
     let none = [CallCount::default()];
-    let lines = sections
+    let lines: Vec<(&Section, &CallCount)> = sections
         .iter()
         .flat_map(|section| {
             let counts = match section.calls.as_slice() {
@@ -19,7 +19,7 @@ pub fn sections_table(profile: &Profile) -> Table {
             };
             counts.iter().map(|count| (*section, count))
         })
-        .collect_vec();
+        .collect();
     let note = if sections.is_empty() {
         "The program marked no sections. To mark one, check for the files /.syscost/begin/NAME and /.syscost/end/NAME around it."
     } else {

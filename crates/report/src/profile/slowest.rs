@@ -14,7 +14,7 @@ pub fn slowest_table(profile: &Profile) -> Table {
         ns as f64 / 1e6
     }
 
-    let mut calls = profile.slowest.iter().collect_vec();
+    let mut calls: Vec<&SlowCall> = profile.slowest.iter().collect();
     calls.sort_by_key(|call| std::cmp::Reverse(call.elapsed_ns));
     let columns = Columns::new(&calls)
         .same("call", |call| &call.call)

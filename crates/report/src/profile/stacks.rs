@@ -193,7 +193,7 @@ mod tests {
             "a::0xg",
         ];
         let path = frames.map(|name| (FrameKind::Function, name));
-        let names = named(path.into_iter()).map(|(_, name)| name).collect_vec();
+        let names: Vec<&str> = named(path.into_iter()).map(|(_, name)| name).collect();
         assert_eq!(names, ["main", "git", "libz.so.1", "git", "0x12", "a::0xg"]);
     }
 }

@@ -1,9 +1,12 @@
 //! Several profiles as one table: their most frequent calls, and how many of the profiles have each.
 
+use crate::numbers::counted;
 use crate::{Columns, Table};
+use document::params;
 use model::{By, Profile};
 use std::collections::BTreeMap;
 
+/// A call in all profiles.
 struct Row {
     call: String,
     calls: u64,
@@ -38,7 +41,7 @@ pub fn together_table(profiles: &[(String, Profile)]) -> Table {
         })
         .field("profiles", |row| row.profiles() as u64)
         .field("calls_by_profile", |row| {
-            document::params(names.clone().zip(&row.each))
+            params(names.clone().zip(&row.each))
         });
     for (index, (name, _)) in profiles.iter().enumerate() {
         columns = columns
@@ -49,11 +52,7 @@ pub fn together_table(profiles: &[(String, Profile)]) -> Table {
     let incomplete = profiles.iter().filter(|(_, profile)| !profile.complete);
     let cautions =
         incomplete.map(|(name, _)| format!("{name} was cut short: its counts are lower bounds."));
-    let title = format!(
-        "{} of {} profiles",
-        crate::numbers::counted(all, "call"),
-        profiles.len()
-    );
+    let title = format!("{} of {} profiles", counted(all, "call"), profiles.len());
     columns.table().titled(title).noted(cautions)
 }
 

@@ -56,6 +56,7 @@ fn disagreement(versus: &Versus, bill: &Bill) -> String {
     }
 }
 
+/// `3,185 calls x 12.6 ns`
 fn calls(bill: &Bill, added_s: f64) -> String {
     let each_ns = 1e9 * added_s / bill.calls.max(1) as f64;
     let each = if each_ns < 1000.0 {

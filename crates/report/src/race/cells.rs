@@ -5,6 +5,8 @@ use crate::comparison::row;
 use crate::numbers::{TimeUnit, percent, three_figures};
 use analysis::compare::{InsideResult, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use document::write::markup::cut;
+use model::prose::some;
+use model::word;
 
 pub const COMMAND: usize = 40;
 
@@ -112,7 +114,7 @@ pub fn memory(least_byte: u64, result: &RaceResult) -> Cell {
 pub fn verdict(line: &Line) -> Option<Cell> {
     let wall = line.wall()?;
     if wall.ratio > MOST_RATIO {
-        return Some(format!("> {MOST_RATIO} {}", model::word(wall, "verdict")).into());
+        return Some(format!("> {MOST_RATIO} {}", word(wall, "verdict")).into());
     }
     let verdict = Verdict::Ratio(*wall);
     if !line.result.control {
@@ -144,6 +146,7 @@ pub fn start_up(result: &RaceResult) -> Option<f64> {
     Some(inside(result)?.start_up?[0]).filter(|seconds| *seconds != 0.0 && !result.control)
 }
 
+/// `5.61 ±0.13`
 pub fn start_up_cell(result: &RaceResult, unit: TimeUnit) -> Option<Cell> {
     let start_up = start_up(result)?;
     let [_, low, high] = inside(result)?.start_up?;
@@ -194,5 +197,5 @@ fn hides_under_start_up(result: &RaceResult) -> bool {
 fn named(race: &RaceFound, is_meant: fn(&RaceResult) -> bool) -> Option<String> {
     let results = race.results.iter().filter(|result| is_meant(result));
     let names: Vec<&str> = results.map(RaceResult::name).collect();
-    (!names.is_empty()).then_some(model::prose::some(&names, MOST_ENVIRONMENTS))
+    (!names.is_empty()).then_some(some(&names, MOST_ENVIRONMENTS))
 }

@@ -14,6 +14,7 @@ use document::Block;
 use document::write::text::LONGEST_NOTE;
 use group::{Group, groups};
 use matrix::Marks;
+use model::clean::cut;
 use model::{Outcome, Run};
 use timing::Timing;
 
@@ -58,7 +59,7 @@ pub fn cmpthese_blocks(run: &Run, summary: &Summary) -> Vec<Block> {
     let notes = left_out(&groups, &matrices)
         .into_iter()
         .chain(notes(run, summary, &marks))
-        .map(|note| model::clean::cut(&note, LONGEST_NOTE));
+        .map(|note| cut(&note, LONGEST_NOTE));
     match all.last_mut() {
         Some(last) => last.extend(notes),
         None => all.push(notes.collect()),

@@ -9,6 +9,7 @@ use crate::{Cell, Style};
 use analysis::derive::{DerivedRow, difference_or_ratio};
 use analysis::summary::{Row, RowCost, Summary};
 use document::{Columns, params};
+use indexmap::IndexSet;
 use model::{Case, Entries, EntriesStatus, Failure, Scale, Unit, word};
 use stats::{Quantity, Ranged, UserShare};
 use std::collections::BTreeMap;
@@ -67,7 +68,7 @@ pub fn case_fields<'r, R>(
 }
 
 /// The environments in the order of their first rows.
-pub fn environments(summary: &Summary) -> indexmap::IndexSet<&str> {
+pub fn environments(summary: &Summary) -> IndexSet<&str> {
     summary
         .rows
         .iter()

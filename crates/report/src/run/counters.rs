@@ -1,5 +1,6 @@
 //! Counted events of a run: a column for each, a row for each case and baseline.
 
+use crate::numbers::count_text;
 use crate::run::columns::case_fields;
 use crate::run::names::name;
 use crate::run::warnings::of_run;
@@ -29,11 +30,11 @@ pub fn counters_document(summary: &Summary, host: &Host) -> Document {
 }
 
 fn counter_table(summary: &Summary, host: &Host) -> Table {
-    let rows = summary
+    let rows: Vec<&Row> = summary
         .rows
         .iter()
         .chain(summary.other_baselines())
-        .collect_vec();
+        .collect();
     let mut columns = Columns::new(&rows).left("per iteration", |row| name(row));
     columns = case_fields(columns, |row| &row.case);
     for event in EVENTS {
@@ -90,7 +91,7 @@ fn cell(row: &Row, event: &str) -> Cell {
     let half = ranged
         .low_high
         .map_or(f64::INFINITY, |(low, high)| (high - low) / 2.0);
-    let text = crate::numbers::count_text(ranged.value);
+    let text = count_text(ranged.value);
     let doubt = if half > DOUBT * ranged.value.abs() && text != "0" {
         "~"
     } else {

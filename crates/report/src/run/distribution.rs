@@ -3,6 +3,7 @@
 use crate::figure::{Distribution, heights};
 use crate::run::names::case_name;
 use model::{Measurement, Record};
+use stats::median;
 
 const BINS: usize = 32;
 /// One in this many samples at each end is in the outermost bin, however far away it is.
@@ -34,7 +35,7 @@ pub fn distribution(record: &Record, m: &Measurement) -> Option<Distribution> {
 }
 
 fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
-    let middle = stats::median(sorted.to_vec())?;
+    let middle = median(sorted.to_vec())?;
     let outer = sorted.len() / OUTER;
     let (first, last) = (*sorted.get(outer)?, *sorted.get(sorted.len() - 1 - outer)?);
     let least = if middle > 0.0 { middle * LEAST } else { 0.5 };

@@ -9,6 +9,7 @@ use crate::run::start_up;
 use crate::study::Scaled;
 use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{Row, Summary, Versus};
+use document::write::text_width;
 use itertools::Itertools;
 use model::prose::few;
 use model::{Case, REFERENCE, Unit, grouped};
@@ -121,7 +122,7 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
 pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
     let (groups, mut places) = (by_case_or_name(lines), places(summary));
     places.sort_by_key(|place| place.unit);
-    let units = places.chunk_by(|a, b| a.unit == b.unit).collect_vec();
+    let units: Vec<&[EnvironmentColumns]> = places.chunk_by(|a, b| a.unit == b.unit).collect();
     let tables = units.iter().enumerate().flat_map(|(i, places)| {
         if groups.len() < places.len() || !summary.start_ups.is_empty() {
             by_environment(summary, &groups, places, width)
@@ -217,17 +218,18 @@ fn by_case(
 fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
     let mut kept: Vec<Vec<usize>> = Vec::new();
     for part in parts {
-        match kept.last_mut().filter(|last| {
-            document::write::text_width(&whole.select(&[last, &part[..]].concat())) <= width.into()
-        }) {
+        match kept
+            .last_mut()
+            .filter(|last| text_width(&whole.select(&[last, &part[..]].concat())) <= width.into())
+        {
             Some(last) => last.extend(part),
             None => kept.push(std::iter::once(0).chain(part).collect()),
         }
     }
-    let mut tables = kept
+    let mut tables: Vec<Table> = kept
         .iter()
         .map(|columns| whole.select(columns).noted([""; 0]))
-        .collect_vec();
+        .collect();
     if let Some(last) = tables.last_mut() {
         last.notes = whole.notes.clone();
     }
@@ -285,6 +287,7 @@ pub fn versus_ratio(row: &Row) -> Cell {
     Cell::known(ratio, ratio_number)
 }
 
+/// The interval of that ratio.
 pub fn versus_interval(row: &Row) -> Cell {
     let ends = row.versus.as_ref().and_then(|versus| versus.ratio.low_high);
     ends.map(|(low, high)| format!("{} .. {}", ratio_number(low), ratio_number(high)))
@@ -299,7 +302,7 @@ fn precision(line: &Line) -> Cell {
 /// Once if they are the same in all environments.
 fn entries_cell(group: &Group) -> Cell {
     let counted = group.iter().filter(|line| line.failure().is_none());
-    let counted = counted.collect_vec();
+    let counted: Vec<&&Line> = counted.collect();
     let proven = counted.iter().filter(|line| line.is_proven());
     // Processes of one iteration may run in either order.
     let places = grouped(proven.map(|line| (in_any_order(&line.entries.text), **line)));
@@ -323,8 +326,8 @@ fn entries_cell(group: &Group) -> Cell {
 
 /// The calls of a text such as `clone x1 wait4 x1`, sorted.
 fn in_any_order(entries: &str) -> Vec<String> {
-    let words = entries.split(' ').collect_vec();
-    let mut calls = words.chunks(2).map(|call| call.join(" ")).collect_vec();
+    let words: Vec<&str> = entries.split(' ').collect();
+    let mut calls: Vec<String> = words.chunks(2).map(|call| call.join(" ")).collect();
     calls.sort();
     calls
 }
@@ -377,6 +380,7 @@ pub fn reference_calls(summary: &Summary) -> Vec<&Row> {
         .collect()
 }
 
+/// Ratios between these are equality.
 const EQUAL: (f64, f64) = (0.99, 1.01);
 
 fn is_equal((low, high): (f64, f64)) -> bool {

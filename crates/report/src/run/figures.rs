@@ -199,7 +199,10 @@ fn cost_row(label: String, row: &Row, costs: impl IntoIterator<Item = Option<Ran
 
 /// `None` without any ratio.
 fn ratio_row(label: String, dots: Vec<Option<Dot>>) -> Option<DotRow> {
-    dots.iter().any(Option::is_some).then_some(DotRow {
+    if dots.iter().all(Option::is_none) {
+        return None;
+    }
+    Some(DotRow {
         label,
         kernel: None,
         dots,

@@ -1,6 +1,7 @@
 //! What must be known of numbers of instructions, said once wherever they are shown, and what is known of the environments.
 
 use analysis::summary::{Row, Summary};
+use model::clean::cut;
 use model::prose::{few, some};
 use model::{EnvironmentFacts, grouped};
 
@@ -22,8 +23,11 @@ pub fn notes(summary: &Summary) -> Vec<String> {
         .iter()
         .filter_map(|row| row.instructions())
         .any(|count| !count.is_exact());
-    let repeats =
-        repeats.then(|| "repeats: the smallest and the largest, if they differ".to_string());
+    let repeats = if repeats {
+        Some("repeats: the smallest and the largest, if they differ".to_string())
+    } else {
+        None
+    };
     counted
         .first()
         .map(|_| NOT_TIME.to_string())
@@ -77,7 +81,7 @@ fn kernel(facts: &EnvironmentFacts) -> String {
 
 /// The command that starts programs there, cut to the length of a note.
 pub fn command(facts: &EnvironmentFacts) -> String {
-    model::clean::cut(&facts.started_with.join(" "), COMMAND)
+    cut(&facts.started_with.join(" "), COMMAND)
 }
 
 #[cfg(test)]

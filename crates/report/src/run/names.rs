@@ -3,6 +3,7 @@
 use analysis::summary::Row;
 use model::Case;
 
+/// As [`case_name`].
 pub fn name(row: &Row) -> String {
     case_name(&row.case)
 }

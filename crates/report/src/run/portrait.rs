@@ -36,7 +36,11 @@ impl Portrait {
         let summary = summarize(run);
         Portrait {
             column: Column::from_summary(label, run, &summary),
-            detail: with_detail.then(|| Detail::new(run, summary)),
+            detail: if with_detail {
+                Some(Detail::new(run, summary))
+            } else {
+                None
+            },
         }
     }
 

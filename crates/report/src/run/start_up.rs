@@ -27,6 +27,7 @@ pub fn columns<'a, R>(
         .shown_if(has_any)
 }
 
+/// `5.61 ±0.13`
 fn time(cost: Option<&StartUpCost>) -> Cell {
     cost.map(|cost| {
         let [time, error] = [cost.seconds, (cost.high_s - cost.low_s) / 2.0]

@@ -10,6 +10,8 @@ use analysis::fit::{Family, families};
 use analysis::summary::Summary;
 use document::{Block, Document};
 use model::{EnvironmentFacts, Host, JsonDocument, Plan, Run, Source, Tool};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 pub struct RunView<'a> {
@@ -90,7 +92,7 @@ fn table(run: &Run, summary: &Summary, view: &RunView, wide: bool) -> Document {
 
 /// The output of `syscost run` and `syscost show`: the results of a run, without its samples. Cases that could not be measured have
 /// `error` in place of results.
-#[derive(serde::Serialize, schemars::JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct SummaryDocument<'a> {
     tool: &'a Tool,
     host: &'a Host,

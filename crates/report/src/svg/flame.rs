@@ -8,6 +8,7 @@ use document::write::markup::cut;
 const ROW: u32 = 18;
 /// Characters in a frame as wide as the figure.
 const WIDEST: f64 = 130.0;
+/// Deeper frames are left out.
 const MOST_ROWS: usize = 120;
 
 /// The script zooms, which needs more digits than a screen has pixels.

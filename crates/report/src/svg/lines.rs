@@ -9,8 +9,8 @@ use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
 use crate::figure::{Line, Lines, PlotPoint, share_words, shares, with_ends};
 use document::write::markup::{Markup, short};
-use itertools::Itertools;
 use model::parameter_value;
+use stats::Ranged;
 
 /// Segments of a fitted line, which is a curve on logarithmic axes.
 const STEPS: usize = 40;
@@ -63,7 +63,7 @@ pub fn draw(lines: &Lines) -> Drawing {
         ..Drawing::default()
     };
     let drawn = &lines.series[..lines.series.len().min(SERIES)];
-    let names = drawn.iter().map(|line| line.label.clone()).collect_vec();
+    let names: Vec<String> = drawn.iter().map(|line| line.label.clone()).collect();
     let mut top = legend(&mut drawing.legend, &names) + 8;
     if lines.parameter.is_none() {
         let words = "dashed: without calls that were preempted or interrupted";
@@ -121,11 +121,7 @@ fn series(svg: &mut Markup, index: usize, line: &Line, parameter: Option<&str>, 
     let class = class(index);
     path(svg, &format!("fit dashed {class}"), &line.rest, plane);
     let class = format!("line {class}");
-    let places = line
-        .points
-        .iter()
-        .map(|p| (p.value, p.ns.value))
-        .collect_vec();
+    let places: Vec<(f64, f64)> = line.points.iter().map(|p| (p.value, p.ns.value)).collect();
     path(svg, &class, &places, plane);
     let (marked, describe): (_, fn(&Line, &str, &PlotPoint) -> String) = match parameter {
         Some(_) => (line.points.clone(), describe_cost),
@@ -171,10 +167,10 @@ fn draw_fitted(svg: &mut Markup, index: usize, line: &Line, fitted: (f64, f64), 
         return;
     };
     let (low, high) = (first.value.max(plane.zero), last.value.max(plane.zero));
-    let places = (0..=STEPS)
+    let places: Vec<(f64, f64)> = (0..=STEPS)
         .map(|i| low * (high / low).powf(i as f64 / STEPS as f64))
         .map(|value| (value, fixed + per_unit * value))
-        .collect_vec();
+        .collect();
     let class = format!("fit {}", class(index));
     // Every second segment is a dash: the stroke pattern of a path would begin again at each segment.
     for dash in places.windows(2).step_by(2) {
@@ -185,7 +181,7 @@ fn draw_fitted(svg: &mut Markup, index: usize, line: &Line, fitted: (f64, f64), 
 }
 
 fn describe_cost(line: &Line, parameter: &str, place: &PlotPoint) -> String {
-    let stats::Ranged { value, low_high } = place.ns;
+    let Ranged { value, low_high } = place.ns;
     let interval = low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
     format!(
         "{} at {}: {} ns{}",

@@ -5,7 +5,8 @@ use crate::figure::{Share, ShareKind};
 use document::write::markup::Markup;
 
 const BAR: u32 = 40;
-const NARROWEST_NUMBERED: f64 = 0.06;
+/// Narrower segments have no number in them.
+const NARROWEST: f64 = 0.06;
 
 /// The bar, and a legend with one line per part.
 pub fn draw(parts: &[Share]) -> Drawing {
@@ -58,7 +59,7 @@ fn segment(drawing: &mut Drawing, part: &Share, shade: &str, left: f64) {
         .set("width", percent(part.share))
         .set("height", BAR);
     svg.raw("/>");
-    if part.share >= NARROWEST_NUMBERED {
+    if part.share >= NARROWEST {
         let middle = percent(left + part.share / 2.0);
         let share = format!("{:.0}%", 100.0 * part.share);
         let look = if shade.is_empty() {

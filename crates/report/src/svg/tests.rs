@@ -3,11 +3,13 @@
 
 use super::*;
 use crate::figure::{Dot, DotRow, Dots, Group, Kernel};
+use model::Unit;
+use stats::Ranged;
 
 fn costs(rows: &[(f64, Kernel)]) -> Figure {
     fn row(dot: &(f64, Kernel)) -> DotRow {
         let (value, kernel) = dot;
-        let at = stats::Ranged {
+        let at = Ranged {
             value: *value,
             low_high: None,
         };
@@ -26,7 +28,7 @@ fn costs(rows: &[(f64, Kernel)]) -> Figure {
         title: String::new(),
         description: String::new(),
         chart: Chart::Dots(Dots {
-            unit: Some(model::Unit::default()),
+            unit: Some(Unit::default()),
             series: vec!["a".into()],
             groups: vec![group],
         }),

@@ -1,6 +1,7 @@
 //! The JSON document of an interval: one a line.
 
 use analysis::top::{Rates, Row};
+use model::JsonDocument;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -61,6 +62,6 @@ impl<'a> TopDocument<'a> {
     }
 }
 
-impl model::JsonDocument for TopDocument<'_> {
+impl JsonDocument for TopDocument<'_> {
     const SCHEMA: &'static str = "syscost.top/2";
 }

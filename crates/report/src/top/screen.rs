@@ -2,6 +2,7 @@
 
 use crate::{Align, Table};
 use document::Style;
+use document::write::fit;
 use model::clean;
 
 pub struct Screen<'a> {
@@ -60,7 +61,7 @@ fn plain(text: &str, width: usize) -> Vec<Span> {
 /// Titles, and rows around the marked one, filled to the whole width.
 fn rows(screen: &Screen, width: usize, height: usize) -> Vec<Vec<Span>> {
     let width_of_table = u16::try_from(width).unwrap_or(u16::MAX);
-    let table = document::write::fit(screen.table, Some(width_of_table));
+    let table = fit(screen.table, Some(width_of_table));
     let titles: Vec<String> = table
         .columns()
         .iter()
@@ -142,6 +143,7 @@ fn cut(spans: Vec<Span>, width: usize, rest: Look) -> Vec<Span> {
     kept
 }
 
+/// The text of the help screen.
 pub fn help() -> Vec<String> {
     const TEXT: &str = "\
 Keys

@@ -1,6 +1,7 @@
 //! Columns of rates, and the lines above them: the target, its rates, and the overhead of tracing.
 
 use crate::numbers::{percent, rate};
+use crate::profile::lost_events;
 use crate::profile::{class, micros};
 use crate::{Cell, Columns, Table};
 use analysis::top::{By, Focus, Rates, Row};
@@ -60,6 +61,7 @@ pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
         .table()
 }
 
+/// The columns that name a row.
 fn names(rows: &[Row], by: By) -> Columns<'_, Row> {
     let has_pids = rows.iter().any(|row| row.pid.is_some());
     let who = if by == By::Program {
@@ -127,7 +129,7 @@ pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64, width: usi
             "UNCERTAIN: counts changed while being read; calls may be missing or doubled.".into(),
         );
     }
-    lines.extend(crate::profile::lost_events(lost));
+    lines.extend(lost_events(lost));
     lines
 }
 

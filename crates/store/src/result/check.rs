@@ -3,6 +3,7 @@
 
 use super::repeats::{ONE_OF_THREE, check_number, check_results, in_repeat};
 use crate::rules::{Checked, all_positive, histogram, name, names, positive, wrong};
+use model::clean::excerpt;
 use model::{
     Counted, Counters, Figure, Host, Label, Measurement, Outcome, Record, Run, Scale, SingleCalls,
     StudyView, TimesOrError,
@@ -67,7 +68,7 @@ fn place(record: &Record, index: usize) -> String {
             .iter()
             .map(|(name, value)| format!(" {name}={value}")),
     );
-    model::clean::excerpt(&place, 120) + ")"
+    excerpt(&place, 120) + ")"
 }
 
 fn study(study: &StudyView) -> Checked {

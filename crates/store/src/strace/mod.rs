@@ -13,6 +13,7 @@ mod threads;
 mod timeline;
 
 use line::Line;
+use log::Log;
 use model::{Profile, Source};
 use table::{Tables, is_header};
 
@@ -84,7 +85,7 @@ fn is_command(line: &str) -> bool {
 pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     // Paths may be in any encoding, and numbers are ASCII.
     let text = String::from_utf8_lossy(bytes);
-    let (mut tables, mut log) = (Tables::default(), log::Log::default());
+    let (mut tables, mut log) = (Tables::default(), Log::default());
     let is_gvisor = gvisor::begins(bytes);
     for (number, line) in (1..).zip(text.lines().map(unquoted)) {
         if is_gvisor {

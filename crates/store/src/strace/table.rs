@@ -208,10 +208,18 @@ impl Tables {
         if all == 0 {
             return Err("the table has no calls: trace again");
         }
-        let times = lacks(1).then(|| kind.lacks[1].to_string());
-        let some = (shown > 0).then(|| format!(
+        let times = if lacks(1) {
+            Some(kind.lacks[1].to_string())
+        } else {
+            None
+        };
+        let some = if shown > 0 {
+            Some(format!(
                 "classes and single calls are not known, because lines show {shown} of the {all} calls: leave out -z, -Z and -e status="
-            ));
+            ))
+        } else {
+            None
+        };
         // Tables are numbered by the processes before them; without any, all calls are of one.
         let mut profile = self.tally.profile(|(_, table)| {
             let process = table

@@ -109,7 +109,13 @@ pub fn call_name(text: &str) -> Option<String> {
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     match text {
         "????" => Some("unknown".to_string()),
-        _ => (named && begins && text.len() <= 64).then(|| text.to_string()),
+        _ => {
+            if named && begins && text.len() <= 64 {
+                Some(text.to_string())
+            } else {
+                None
+            }
+        }
     }
 }
 

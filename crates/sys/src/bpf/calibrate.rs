@@ -10,6 +10,7 @@
 
 use super::layout::{BUCKETS, bucket_ns, state};
 use super::load::Programs;
+use crate::pidfd;
 use anyhow::{Context, Result, ensure};
 use nix::fcntl::OFlag;
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -94,7 +95,7 @@ pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let caller = Caller::start()?;
     programs.attach()?;
     let child =
-        crate::pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibration child")?;
+        pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibration child")?;
     programs.mark(child.as_fd(), state::LIVE)?;
     programs.begin_present()?;
     let pairs = measure(programs, &caller)?;
@@ -211,7 +212,11 @@ fn typical_ns(before: &[u32], now: &[u32]) -> Option<f64> {
         ns += within as f64 * (bucket_ns(bucket) + bucket_ns(bucket + 1)) as f64 / 2.0;
         below += count;
     }
-    (last > first).then(|| ns / (last - first) as f64)
+    if last > first {
+        Some(ns / (last - first) as f64)
+    } else {
+        None
+    }
 }
 
 /// `work` may not allocate; it gets ends of two pipes, the caller the others.

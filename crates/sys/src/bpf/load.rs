@@ -1,10 +1,12 @@
 //! The loaded programs of one trace and their maps. Nothing is pinned and each attachment is a file descriptor, so they
 //! are gone when this is dropped or the process ends, however it ends.
 
+use super::available::version;
 use super::btf::{Btf, TYPES};
 use super::config::Config;
 use super::events::Python;
 use super::layout::{Globals, Live, Place, PolledKey, Settings, Window};
+use super::maps::continue_with;
 use super::object::{self, Object};
 use super::relocate;
 use super::ring::Ring;
@@ -13,6 +15,7 @@ use super::sampler::Sampler;
 use super::selection::{Selection, event_of, settings};
 use super::sys::{self, Attachment};
 use super::tables::{ONLY, Tables};
+use super::tracepoints;
 use crate::{clock, threads};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
@@ -44,7 +47,7 @@ impl Programs {
             .release()
             .to_string_lossy()
             .into_owned();
-        Programs::load_with(config, super::available::version(&release), true)
+        Programs::load_with(config, version(&release), true)
     }
 
     fn load_with(config: &Config, release: (u32, u32), casts: bool) -> Result<Programs> {
@@ -73,7 +76,7 @@ impl Programs {
         // In the order of `names`, and taken apart from the end.
         let mut loaded = load_all(&prepared?)?;
         if selection.next.is_some() {
-            super::maps::continue_with(&maps.next, &last_of(&mut loaded)?)
+            continue_with(&maps.next, &last_of(&mut loaded)?)
                 .context("the kernel refused a BPF program for a tail call")?;
         }
         let sampler = match selection.sampler {
@@ -106,7 +109,7 @@ impl Programs {
     pub fn attach(&mut self) -> Result<()> {
         for (program, event) in &self.programs[self.links.len()..] {
             let link = match event {
-                Some(event) => super::tracepoints::attach(program.as_fd(), event),
+                Some(event) => tracepoints::attach(program.as_fd(), event),
                 None => sys::attach(program.as_fd()).map_err(Into::into),
             };
             self.links

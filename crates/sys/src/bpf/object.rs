@@ -89,6 +89,7 @@ impl Object {
         })
     }
 
+    /// The definition of a map, as in the programs' source.
     pub fn map(&self, name: &str) -> Option<&MapDefinition> {
         self.maps.iter().find(|map| map.name == name)
     }

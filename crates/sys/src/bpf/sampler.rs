@@ -8,6 +8,7 @@ use crate::perf::{
     Attributes, DISABLED, ENABLE, NO_GROUP, SOFTWARE, control, open, open_of_cpu, set_program,
 };
 use anyhow::{Context, Result};
+use stats::median;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -112,7 +113,7 @@ fn timed() -> Duration {
         );
         before = now;
     }
-    Duration::from_secs_f64(stats::median(gaps).unwrap_or(0.0))
+    Duration::from_secs_f64(median(gaps).unwrap_or(0.0))
 }
 
 fn rate(each_s: f64, most: u64) -> u64 {

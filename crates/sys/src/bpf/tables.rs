@@ -2,6 +2,7 @@
 
 use super::config::GroupBy;
 use super::events::Python;
+use super::events::RING_BYTES;
 use super::layout::{
     Counted, Details, DurationKey, Globals, GroupKey, Key, Live, LockKey, LockWait, Name,
     ObjectKey, Place, PolledKey, RingKey, RingSum, SECTIONS, Section, Served, ServedKey, Settings,
@@ -11,6 +12,8 @@ use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
 use super::relocate::MapReference;
 use super::ring::Ring;
+use super::sys;
+use crate::Sources;
 use crate::usage::Used;
 use anyhow::{Context, Result, ensure};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -21,7 +24,8 @@ pub const ONLY: u32 = 0;
 const SITES: u32 = 65_536;
 const WAITING_SITES: u32 = 8192;
 const WAITING_RING_BYTES: usize = 8 << 20;
-const MOST_CALLS_BY_PROCESS: u32 = 1 << 18;
+/// The number of classes of calls, if these are counted by process.
+const CALLS_BY_PROCESS: u32 = 1 << 18;
 
 pub struct Tables {
     pub windows: Map<u32, Window>,
@@ -60,58 +64,53 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Room only for what `settings` ask for: a map that is not needed has one entry, since programs refer to it in any case.
+    /// Room only for what `settings` ask for.
     pub fn create(object: &Object, settings: &Settings) -> Result<Tables> {
-        let types = super::sys::load_btf(&storage_btf())
+        let types = sys::load_btf(&storage_btf())
             .context("the kernel refuses the types of task storage")?;
         let marks = MapSpec {
             types: Some((types.as_fd(), 1, 2)),
-            ..defined(object, "marks", Some(0))?
+            ..sized(object, "marks", 0)?
         };
-        let cpus = Some(possible_cpus()?);
+        let cpus = possible_cpus()?;
         let (samplers, sites, ring_bytes) = match settings.stacks {
-            0 => (Some(1), 1, PAGE),
-            1 => (cpus, SITES, super::events::RING_BYTES),
+            0 => (1, 1, PAGE),
+            1 => (cpus, SITES, RING_BYTES),
             _ => (cpus, WAITING_SITES, WAITING_RING_BYTES),
         };
-        let has_objects = settings.paths + settings.descriptors > 0;
+        let waits = settings.waits > 0;
         let by_tree = settings.group_by == GroupBy::Tree as u8;
-        let [for_objects, for_waits, for_tree, for_times] =
-            [has_objects, settings.waits > 0, by_tree, settings.times > 0]
-                .map(|is_needed| (!is_needed).then_some(1));
-        let by_process = settings.group_by == GroupBy::Process as u8;
-        let for_names = match (for_objects.and(for_waits), by_tree) {
-            (Some(_), true) => Some(SECTIONS),
-            (entries, _) => entries,
-        };
         let tables = Tables {
-            windows: map(object, "windows", cpus)?,
-            tasks: unread(object, "tasks", Some(settings.task_mask + 1))?,
+            windows: create(object, &sized(object, "windows", cpus)?)?,
+            tasks: unread(object, &sized(object, "tasks", settings.task_mask + 1)?)?,
             marks: create(object, &marks)?,
-            calls: map(object, "calls", by_process.then_some(MOST_CALLS_BY_PROCESS))?,
-            durations: map(object, "durations", None)?,
-            groups: map(object, "groups", None)?,
-            usage: map(object, "usage", None)?,
-            started: map(object, "started", for_tree)?,
-            sections: map(object, "sections", for_tree)?,
-            objects: map(object, "objects", for_objects)?,
-            waits: map(object, "waits", for_waits)?,
-            locks: map(object, "locks", for_waits)?,
-            polled: map(object, "polled", for_waits)?,
-            ended_tasks: map(object, "ended_tasks", for_waits)?,
-            next: unread(object, "next", None)?,
-            connections: unread(object, "connections", for_waits)?,
-            ring_requests: unread(object, "ring_requests", for_waits)?,
-            rings: map(object, "rings", for_waits)?,
-            served: map(object, "served", for_waits)?,
-            names: map(object, "names", for_names)?,
-            stack_counts: map(object, "stack_counts", Some(sites))?,
-            samples: unread(object, "samples", samplers)?,
-            scripts: unread(object, "scripts", None)?,
-            pythons: map(object, "pythons", None)?,
+            calls: create(object, &calls(object, settings)?)?,
+            durations: create(object, &defined(object, "durations")?)?,
+            groups: create(object, &defined(object, "groups")?)?,
+            usage: create(object, &defined(object, "usage")?)?,
+            started: create(object, &if_wanted(object, "started", by_tree)?)?,
+            sections: create(object, &if_wanted(object, "sections", by_tree)?)?,
+            objects: create(
+                object,
+                &if_wanted(object, "objects", has_objects(settings))?,
+            )?,
+            waits: create(object, &if_wanted(object, "waits", waits)?)?,
+            locks: create(object, &if_wanted(object, "locks", waits)?)?,
+            polled: create(object, &if_wanted(object, "polled", waits)?)?,
+            ended_tasks: create(object, &if_wanted(object, "ended_tasks", waits)?)?,
+            next: unread(object, &defined(object, "next")?)?,
+            connections: unread(object, &if_wanted(object, "connections", waits)?)?,
+            ring_requests: unread(object, &if_wanted(object, "ring_requests", waits)?)?,
+            rings: create(object, &if_wanted(object, "rings", waits)?)?,
+            served: create(object, &if_wanted(object, "served", waits)?)?,
+            names: create(object, &names(object, settings)?)?,
+            stack_counts: create(object, &sized(object, "stack_counts", sites)?)?,
+            samples: unread(object, &sized(object, "samples", samplers)?)?,
+            scripts: unread(object, &defined(object, "scripts")?)?,
+            pythons: create(object, &defined(object, "pythons")?)?,
             events: Ring::create("events", ring_bytes)?,
-            details: map(object, "details", cpus)?,
-            places: map(object, "places", for_times)?,
+            details: create(object, &sized(object, "details", cpus)?)?,
+            places: create(object, &if_wanted(object, "places", settings.times > 0)?)?,
             globals: Map::create(&array("globals", MAPPABLE))?,
             ended: Map::create(&array("ended", 0))?,
             settings: Map::create(&array("config", READ_ONLY))?,
@@ -127,19 +126,44 @@ impl Tables {
         macro_rules! descriptor_of {
             ($($map:ident)*) => {
                 match name {
-                    $(stringify!($map) => self.$map.as_raw_fd(),)*
-                    "config" => self.settings.as_raw_fd(),
+                    $(stringify!($map) => self.$map.descriptor(),)*
+                    "config" => self.settings.descriptor(),
+                    "tasks" => self.tasks.as_raw_fd(),
+                    "samples" => self.samples.as_raw_fd(),
+                    "scripts" => self.scripts.as_raw_fd(),
+                    "next" => self.next.as_raw_fd(),
+                    "connections" => self.connections.as_raw_fd(),
+                    "ring_requests" => self.ring_requests.as_raw_fd(),
                     _ => return None,
                 }
             };
         }
         Some(MapReference {
             descriptor: descriptor_of!(
-                windows tasks marks calls durations groups usage started sections objects waits locks polled served rings ended_tasks names stack_counts events details places globals ended pythons samples scripts next connections ring_requests
+                windows marks calls durations groups usage started sections objects waits locks polled served rings ended_tasks names stack_counts events details places globals ended pythons
             ),
             value: matches!(name, "globals" | "config" | "ended"),
         })
     }
+}
+
+fn has_objects(settings: &Settings) -> bool {
+    settings.paths + settings.descriptors > 0
+}
+
+fn calls(object: &Object, settings: &Settings) -> Result<MapSpec<'static>> {
+    if settings.group_by == GroupBy::Process as u8 {
+        return sized(object, "calls", CALLS_BY_PROCESS);
+    }
+    defined(object, "calls")
+}
+
+fn names(object: &Object, settings: &Settings) -> Result<MapSpec<'static>> {
+    let is_wanted = has_objects(settings) || settings.waits > 0;
+    if !is_wanted && settings.group_by == GroupBy::Tree as u8 {
+        return sized(object, "names", SECTIONS);
+    }
+    if_wanted(object, "names", is_wanted)
 }
 
 fn array(name: &str, flags: u32) -> MapSpec<'_> {
@@ -152,22 +176,34 @@ fn array(name: &str, flags: u32) -> MapSpec<'_> {
     }
 }
 
-/// Hashes are preallocated: inserting at a tracepoint never allocates memory. `entries` replaces the number in the definition.
-fn defined<'a>(object: &Object, name: &'a str, entries: Option<u32>) -> Result<MapSpec<'a>> {
+/// A map of its full size if it is wanted, else of one entry: programs refer to it in any case, but it takes no memory.
+fn if_wanted<'a>(object: &Object, name: &'a str, is_wanted: bool) -> Result<MapSpec<'a>> {
+    if is_wanted {
+        defined(object, name)
+    } else {
+        sized(object, name, 1)
+    }
+}
+
+fn sized<'a>(object: &Object, name: &'a str, max_entries: u32) -> Result<MapSpec<'a>> {
+    Ok(MapSpec {
+        max_entries,
+        ..defined(object, name)?
+    })
+}
+
+/// Hashes are preallocated: inserting at a tracepoint never allocates memory.
+fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
     let map = object
         .map(name)
         .with_context(|| format!("there is no BPF map '{name}'"))?;
     Ok(MapSpec {
         name,
         kind: map.kind,
-        max_entries: entries.unwrap_or(map.entries),
+        max_entries: map.entries,
         flags: map.flags,
         types: None,
     })
-}
-
-fn map<K: Plain, V: Plain>(object: &Object, name: &str, entries: Option<u32>) -> Result<Map<K, V>> {
-    create(object, &defined(object, name, entries)?)
 }
 
 /// Keys and values must be as long as the programs define them.
@@ -183,17 +219,17 @@ fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, 
     Map::create(spec)
 }
 
-fn unread(object: &Object, name: &str, entries: Option<u32>) -> Result<OwnedFd> {
-    let spec = defined(object, name, entries)?;
-    let (key, value) = object
-        .map(name)
-        .map_or((0, 0), |map| (map.key_bytes, map.value_bytes));
-    maps::create(&spec, key, value).with_context(|| format!("the kernel refuses BPF map '{name}'"))
+fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
+    let map = object
+        .map(spec.name)
+        .with_context(|| format!("there is no BPF map '{}'", spec.name))?;
+    maps::create(spec, map.key_bytes, map.value_bytes)
+        .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))
 }
 
 fn possible_cpus() -> Result<u32> {
     const FILE: &str = "sys/devices/system/cpu/possible";
-    let last = crate::Sources::default()
+    let last = Sources::default()
         .cpus(FILE)
         .and_then(|cpus| cpus.into_iter().max());
     Ok(last.with_context(|| format!("/{FILE} cannot be read"))? + 1)

@@ -4,6 +4,7 @@ use crate::perf::{Attributes, NO_GROUP, open, set_program};
 use anyhow::{Context, Result, anyhow};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::read_to_string;
+use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 /// PERF_TYPE_TRACEPOINT.
@@ -23,7 +24,7 @@ fn number(event: &str) -> Result<u64> {
 }
 
 /// The tracing file system if nobody has mounted it. It is mounted nowhere, and gone when it is closed.
-fn tracefs() -> std::io::Result<OwnedFd> {
+fn tracefs() -> io::Result<OwnedFd> {
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
     let flags = FsMountFlags::FSMOUNT_CLOEXEC;

@@ -43,7 +43,11 @@ pub fn throttled_ns(sources: &Sources) -> Option<u64> {
 }
 
 fn share(quota: f64, period: f64) -> Option<f64> {
-    (quota > 0.0 && period > 0.0).then(|| quota / period)
+    if quota > 0.0 && period > 0.0 {
+        Some(quota / period)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{Follower, Stops};
 use crate::tracee::{self, Report, Resume, Whose};
 use nix::errno::Errno;
+use nix::sys::ptrace;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ impl Follower {
             let _ = if kills {
                 kill(tid, Signal::SIGKILL)
             } else {
-                nix::sys::ptrace::interrupt(tid)
+                ptrace::interrupt(tid)
             };
         }
         self.wait_for_tracees(kills);

@@ -1,6 +1,8 @@
 //! How many CPUs other programs kept busy over a period: the machine's time on CPU by /proc/stat, without our own.
 
 use super::Sources;
+use super::steal::cpu_ticks;
+use crate::proc_stat;
 use crate::usage::cpu_ns_with_children;
 use std::time::Instant;
 
@@ -25,9 +27,13 @@ impl BusyClock {
         let wall = self.began.elapsed().as_secs_f64();
         let ns = busy_ticks(sources)?
             .saturating_sub(self.ticks)
-            .saturating_mul(crate::proc_stat::tick_ns());
+            .saturating_mul(proc_stat::tick_ns());
         let ours_ns = cpu_ns_with_children().saturating_sub(self.own_ns);
-        (wall > 0.0).then(|| others(ns as f64 / 1e9, ours_ns as f64 / 1e9, wall))
+        if wall > 0.0 {
+            Some(others(ns as f64 / 1e9, ours_ns as f64 / 1e9, wall))
+        } else {
+            None
+        }
     }
 }
 
@@ -36,7 +42,7 @@ fn others(busy_s: f64, own_s: f64, wall_s: f64) -> f64 {
 }
 
 fn busy_ticks(sources: &Sources) -> Option<u64> {
-    let fields = super::steal::cpu_ticks(sources, "cpu")?;
+    let fields = cpu_ticks(sources, "cpu")?;
     // user, nice, system, irq and softirq. Idle time, waiting for I/O and stolen time are not busy.
     [0, 1, 2, 5, 6].iter().try_fold(0u64, |sum, i: &usize| {
         Some(sum.saturating_add(*fields.get(*i)?))

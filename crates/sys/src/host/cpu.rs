@@ -87,7 +87,10 @@ impl Cpu {
             .iter()
             .filter_map(|(key, word)| Some(format!("{word} {}", self.field(key)?)))
             .collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        if parts.is_empty() {
+            return None;
+        }
+        Some(parts.join(", "))
     }
 
     /// `None` if the architecture lists no flags.

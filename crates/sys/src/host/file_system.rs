@@ -58,7 +58,11 @@ pub fn room(path: &Path) -> Option<Room> {
     let facts = nix::sys::statvfs::statvfs(path).ok()?;
     Some(Room {
         bytes: u64::from(facts.blocks_available()).saturating_mul(u64::from(facts.fragment_size())),
-        files: (facts.files() > 0).then(|| u64::from(facts.files_available())),
+        files: if facts.files() > 0 {
+            Some(u64::from(facts.files_available()))
+        } else {
+            None
+        },
     })
 }
 

@@ -71,7 +71,13 @@ pub fn hypervisor(sources: &Sources) -> Option<String> {
         .or_else(|| by_clock(sources))
         .or_else(|| by_firmware(sources))
         .or_else(|| sources.text("proc/device-tree/hypervisor/compatible"))
-        .or_else(|| (flag == Some(true)).then(|| "unnamed".to_string()))
+        .or_else(|| {
+            if flag == Some(true) {
+                Some("unnamed".to_string())
+            } else {
+                None
+            }
+        })
 }
 
 fn by_clock(sources: &Sources) -> Option<String> {
@@ -105,7 +111,10 @@ pub fn container(sources: &Sources) -> Option<String> {
 
 fn sandbox(sources: &Sources) -> Option<String> {
     fn known(condition: bool, name: &str) -> Option<String> {
-        condition.then(|| name.to_string())
+        if !condition {
+            return None;
+        }
+        Some(name.to_string())
     }
 
     let version = sources.text("proc/version")?;
@@ -121,10 +130,12 @@ fn sandbox(sources: &Sources) -> Option<String> {
 /// nothing.
 fn by_mark(sources: &Sources) -> Option<String> {
     let mark = MARKS.iter().find(|(path, _)| sources.exists(path))?;
-    (!FIRST_NAMESPACES.iter().all(|(kind, first)| {
+    if FIRST_NAMESPACES.iter().all(|(kind, first)| {
         sources.link(&format!("proc/self/ns/{kind}")).as_deref() == Some(*first)
-    }))
-    .then(|| mark.1.to_string())
+    }) {
+        return None;
+    }
+    Some(mark.1.to_string())
 }
 
 fn by_group(sources: &Sources) -> Option<String> {

@@ -30,7 +30,11 @@ impl StealClock {
         let (all, stolen) = ticks(sources, &self.line)?;
         let all = all.saturating_sub(self.at_start.0);
         let stolen = stolen.saturating_sub(self.at_start.1);
-        (all > 0).then(|| 100.0 * stolen as f64 / all as f64)
+        if all > 0 {
+            Some(100.0 * stolen as f64 / all as f64)
+        } else {
+            None
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 use super::tax::{processes, tax, who};
 use crate::Sources;
 use model::Tax;
+use model::prose::counted;
 use model::tax::kind;
 
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
@@ -42,7 +43,7 @@ fn taxes_of(who: &str, held: &Held) -> Vec<Tax> {
     };
     // A BPF program at an ordinary tracepoint holds a perf event too: it is reported once.
     let perf = if held.perf_events > 0 && bpf.is_none() {
-        let events = model::prose::counted(held.perf_events, "perf event");
+        let events = counted(held.perf_events, "perf event");
         Some(tax(
             kind::PERF,
             format!("{who} holds {events}, perhaps of system calls"),

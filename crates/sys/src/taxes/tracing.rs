@@ -85,5 +85,8 @@ fn probes(sources: &Sources) -> Option<Tax> {
         .filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"))
         .filter_map(|line| line.split_whitespace().nth(2))
         .collect();
-    (!places.is_empty()).then(|| tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
+    if places.is_empty() {
+        return None;
+    }
+    Some(tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
 }

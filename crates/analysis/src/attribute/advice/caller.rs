@@ -185,6 +185,7 @@ pub fn keeps_up(count: u64, other: u64) -> bool {
     count.saturating_mul(20) >= other.saturating_mul(19)
 }
 
+/// `part` of `whole`, from 0 to 1.
 pub fn share(part: u64, whole: u64) -> f64 {
     (part as f64 / whole.max(1) as f64).min(1.0)
 }

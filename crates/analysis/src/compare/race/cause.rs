@@ -142,7 +142,10 @@ impl Sides {
         let is_known =
             counts.on_cpu_ns.is_some() || counts.stalled_ns.is_some() || counts.calls.most == 0;
         let waited = if self.is_cpu { 0.0 } else { waited(counts) };
-        is_known.then(|| self.scale * s(counts.on_cpu_ns) + waited)
+        if !is_known {
+            return None;
+        }
+        Some(self.scale * s(counts.on_cpu_ns) + waited)
     }
 }
 

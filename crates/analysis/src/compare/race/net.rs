@@ -1,5 +1,6 @@
 //! Times of a command in an environment without that environment's own start-up, round by round.
 
+use crate::ticks::ticks_divide;
 use model::{Contender, InEnvironment, NATIVE, TimedRun};
 
 /// Nanoseconds by round.
@@ -31,9 +32,16 @@ pub fn net(all: &[Contender], contender: &Contender) -> Net {
     let is_accounted = contender.is_accounted();
     Net {
         wall: net_of(contender, native, wall_ns),
-        cpu: is_accounted.then(|| net_of(contender, native, TimedRun::cpu_ns)),
-        user: (is_accounted && is_divided(contender))
-            .then(|| net_of(contender, native, |run| run.user_ns)),
+        cpu: if is_accounted {
+            Some(net_of(contender, native, TimedRun::cpu_ns))
+        } else {
+            None
+        },
+        user: if is_accounted && is_divided(contender) {
+            Some(net_of(contender, native, |run| run.user_ns))
+        } else {
+            None
+        },
         start_up: start_up(contender, native, wall_ns),
     }
 }
@@ -72,7 +80,7 @@ pub fn is_divided(contender: &Contender) -> bool {
     let processes = traced
         .and_then(|profile| profile.usage.processes)
         .unwrap_or(1);
-    crate::ticks::ticks_divide(
+    ticks_divide(
         cpu_ns as f64 / 1e9,
         processes.saturating_mul(contender.runs.len() as u64),
     )

@@ -1,6 +1,7 @@
 //! Calls of a command that an environment forbids: they fail there and not natively.
 
 use model::{Contender, Profile};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 const REFUSALS: [&str; 5] = ["EPERM", "EACCES", "ENOSYS", "EROFS", "ENETUNREACH"];
 
 /// Calls that an environment refused.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Refused {
     /// The call's name.
     pub call: String,

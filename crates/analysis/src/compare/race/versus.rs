@@ -10,11 +10,12 @@ use super::cause::{Cause, LEAST, Side, Sides, are_faults_apart, causes, seconds,
 use super::net::{Net, in_seconds, net};
 use crate::attribute::bill::Bill;
 use model::Contender;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::{BetweenRuns, findings, next_trimmed_ratio, trimmed};
 
 /// A command compared with another, both by their index in `results`. In an environment, `net` and `net_cpu` are compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Versus {
     /// The command that it is compared with.
     pub base: usize,

@@ -1,5 +1,6 @@
 //! All operations in two kernels: one table of those that changed, each with the functions responsible.
 
+use super::versus::change_cell;
 use crate::numbers::{instructions, signed};
 use crate::{Cell, Columns, Records, Table};
 use document::{Block, Document};
@@ -56,7 +57,7 @@ enum Line<'a> {
 }
 
 fn changed(steps: &[AtlasStep]) -> Table {
-    let lines = steps.iter().flat_map(lines_of).collect_vec();
+    let lines: Vec<Line> = steps.iter().flat_map(lines_of).collect();
     Columns::new(&lines)
         .left("instructions", name)
         .right("before", |line| count_cell(line, |(before, _)| before))
@@ -113,7 +114,7 @@ fn change(line: &Line) -> Cell {
             Cell::number(signed(change, instructions), change)
         }
         Line::Function(function) => {
-            super::versus::change_cell(function.after.cast_signed() - function.before.cast_signed())
+            change_cell(function.after.cast_signed() - function.before.cast_signed())
         }
         Line::Reason(_) => Cell::default(),
     }

@@ -1,5 +1,6 @@
 //! Two kernels side by side: what changed, by what it is spent on and by function.
 
+use super::COUNTS;
 use crate::numbers::{instructions, signed, thousands};
 use crate::{Cell, Columns, Table};
 use document::{Block, Document, with_params};
@@ -29,7 +30,7 @@ fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
         ("Average", average(versus)),
         ("Before", shown(&versus.before)),
         ("After", shown(&versus.after)),
-        ("Counts", super::COUNTS.to_string()),
+        ("Counts", COUNTS.to_string()),
     ];
     for side in [&versus.before, &versus.after] {
         facts.extend(

@@ -1,13 +1,16 @@
 //! The data block of the page: rows as arrays, with names by index. The script beside this file reads it.
 
+use analysis::atlas::environment;
+use indexmap::IndexSet;
 use itertools::Itertools;
 use model::atlas::{Atlas, AtlasCell, AtlasCount, AtlasMachine, AtlasStep, UNCHANGED, ends};
+use model::clean;
 use model::explained::Group;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Texts that are named by index.
-type Names = indexmap::IndexSet<String>;
+type Names = IndexSet<String>;
 
 fn index(names: &mut Names, name: &str) -> usize {
     names.insert_full(name.to_string()).0
@@ -27,10 +30,10 @@ pub fn block(atlas: &Atlas) -> String {
     for cell in atlas.kernels.iter().rev().flat_map(|kernel| &kernel.cells) {
         index(&mut block.operations, &cell.operation);
     }
-    let machines = machines(atlas)
+    let machines: Vec<Value> = machines(atlas)
         .into_iter()
         .map(|machine| block.machine(atlas, machine))
-        .collect_vec();
+        .collect();
     let groups = Group::ALL.map(|(_, title)| title);
     let block = json!({
         "machines": machines, "operations": block.operations, "reasons": block.reasons,
@@ -42,7 +45,7 @@ pub fn block(atlas: &Atlas) -> String {
 /// The script shows each text as a line, and makes commands of some.
 fn cleaned(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(model::clean::line(&text)),
+        Value::String(text) => Value::String(clean::line(&text)),
         Value::Array(all) => all.into_iter().map(cleaned).collect(),
         Value::Object(all) => all
             .into_iter()
@@ -59,7 +62,7 @@ pub fn machines(atlas: &Atlas) -> Vec<&AtlasMachine> {
         .kernels
         .iter()
         .for_each(|kernel| *number.entry(&kernel.machine).or_default() += 1);
-    let mut machines = number.into_iter().collect_vec();
+    let mut machines: Vec<(&AtlasMachine, usize)> = number.into_iter().collect();
     machines.sort_by_key(|(_, kernels)| std::cmp::Reverse(*kernels));
     machines.into_iter().map(|(machine, _)| machine).collect()
 }
@@ -83,19 +86,19 @@ pub fn machine_name(machine: &AtlasMachine) -> String {
 
 impl Block {
     fn machine(&mut self, atlas: &Atlas, machine: &AtlasMachine) -> Value {
-        let kernels = atlas
+        let kernels: Vec<_> = atlas
             .kernels
             .iter()
             .filter(|kernel| kernel.machine == *machine)
-            .collect_vec();
-        let releases = kernels
+            .collect();
+        let releases: Vec<&str> = kernels
             .iter()
             .map(|kernel| kernel.release.as_str())
-            .collect_vec();
-        let cells = kernels
+            .collect();
+        let cells: Vec<Value> = kernels
             .iter()
             .map(|kernel| self.cells(&kernel.cells))
-            .collect_vec();
+            .collect();
         let index = |release: &str| releases.iter().position(|other| *other == release);
         let pairs = atlas.steps.iter().filter(|steps| steps.machine == *machine);
         let known =
@@ -109,14 +112,14 @@ impl Block {
             );
         }
         let cpu = Some(machine.cpu.as_str()).filter(|cpu| *cpu != usual_cpu(atlas, machine));
-        let environments = releases
+        let environments: Vec<String> = releases
             .iter()
-            .map(|release| analysis::atlas::environment(release, cpu, &machine.append))
-            .collect_vec();
-        let ends = ends(&kernels)
+            .map(|release| environment(release, cpu, &machine.append))
+            .collect();
+        let ends: Vec<usize> = ends(&kernels)
             .iter()
             .filter_map(|end| index(&end.release))
-            .collect_vec();
+            .collect();
         json!({
             "name": machine_name(machine), "append": machine.append, "releases": releases, "environments": environments,
             "ends": ends, "cells": cells, "steps": steps,
@@ -138,7 +141,7 @@ impl Block {
 
     fn step(&mut self, step: &AtlasStep, before: usize, after: usize) -> Option<Value> {
         let operation = self.operations.get_index_of(&step.operation)?;
-        let functions = step
+        let functions: Vec<Value> = step
             .functions
             .iter()
             .map(|f| {
@@ -149,7 +152,7 @@ impl Block {
                     f.after
                 ])
             })
-            .collect_vec();
+            .collect();
         Some(json!([
             before,
             after,

@@ -6,6 +6,8 @@ use crate::numbers::thousands;
 use document::Block;
 use itertools::Itertools;
 use model::atlas::{Atlas, AtlasFunction, AtlasStep, AtlasSteps, are_alike, series};
+use model::grouped;
+use model::prose::counted;
 
 /// Steps of a release that are shown, and functions of a step.
 const MOST_STEPS: usize = 10;
@@ -25,11 +27,11 @@ pub fn parts(atlas: &Atlas) -> Vec<Part> {
         if machines.len() > 1 {
             parts.push(Part::heading(format!("In {}:", machine_name(machine))));
         }
-        let mut pairs = atlas
+        let mut pairs: Vec<&AtlasSteps> = atlas
             .steps
             .iter()
             .filter(|pair| pair.machine == **machine && !pair.steps.is_empty())
-            .collect_vec();
+            .collect();
         pairs.reverse();
         for (index, of_series) in pairs
             .chunk_by(|a, b| series(&a.after) == series(&b.after))
@@ -115,7 +117,7 @@ fn kind(pair: &AtlasSteps, steps: usize, unchanged: usize) -> String {
 fn differ(number: usize, what: &str) -> String {
     format!(
         "{} {}",
-        model::prose::counted(number, what),
+        counted(number, what),
         if number == 1 { "differs" } else { "differ" }
     )
 }
@@ -144,13 +146,11 @@ fn sentence(step: &AtlasStep) -> String {
 }
 
 fn functions(functions: &[AtlasFunction]) -> String {
-    let mut largest = functions
-        .iter()
-        .filter(|f| f.before != f.after)
-        .collect_vec();
+    let mut largest: Vec<&AtlasFunction> =
+        functions.iter().filter(|f| f.before != f.after).collect();
     largest.sort_by_key(|f| std::cmp::Reverse(f.after.abs_diff(f.before)));
     largest.truncate(MOST_FUNCTIONS);
-    let groups = model::grouped(largest.into_iter().map(|f| {
+    let groups = grouped(largest.into_iter().map(|f| {
         let sign = if f.after < f.before { '−' } else { '+' };
         let change = thousands(f.after.abs_diff(f.before) as f64);
         (f.group.title(), format!("{} {sign}{change}", f.name))

@@ -6,6 +6,7 @@ use crate::comparison::answer::answer;
 use crate::figure::Kernel;
 use crate::html::page::Part;
 use crate::numbers::{counted, nanoseconds};
+use crate::run::columns;
 use crate::run::environments::{reference_calls, versus_interval, versus_ratio};
 use crate::run::figures::{cost, kernel};
 use crate::run::names::anywhere;
@@ -33,7 +34,7 @@ pub fn question(page: &RunsPage) -> String {
         ),
         None if page
             .detail()
-            .is_some_and(|detail| crate::run::columns::environments(&detail.summary).len() > 1) =>
+            .is_some_and(|detail| columns::environments(&detail.summary).len() > 1) =>
         {
             "How much does each environment add to a system call?".to_string()
         }

@@ -1,12 +1,14 @@
 //! The figures of the page: costs and ratios, costs over parameters, and percentiles of single calls.
 
 use super::RunsPage;
+use super::answer::added;
 use crate::figure::palette::SERIES;
 use crate::html::page::Part;
 use crate::run::portrait::Detail;
 use crate::run::{figures, latency_figure, start_up};
 use model::prose::more;
 
+/// Files whose costs over a parameter and single calls are shown.
 const MOST_FILES: usize = 4;
 /// Figures per file; each holds as many curves as there are marks.
 const MOST_FIGURES: usize = 8;
@@ -30,7 +32,7 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
         parts.extend(ratios.map(Part::Figure));
         match page.comparison {
             Some(_) => parts.extend(left_out(others, SERIES)),
-            None => parts.push(Part::table(super::answer::added(&detail.summary))),
+            None => parts.push(Part::table(added(&detail.summary))),
         }
     }
     parts

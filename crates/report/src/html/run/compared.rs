@@ -5,22 +5,25 @@ use crate::comparison::row::Names;
 use crate::figure::Overlay;
 use crate::figure::palette::SERIES;
 use crate::html::page::Part;
+use crate::numbers::in_percent;
 use crate::run::figures::{by_case, in_column};
 use crate::{comparison_document, svg};
 use analysis::compare::Comparison;
 use document::write::html::Drawings;
 use document::{Block, Table};
 use itertools::Itertools;
+use model::Unit;
+use stats::Ranged;
 use std::collections::HashMap;
 
 /// The comparison, with histograms in the table of costs.
 pub fn parts(page: &RunsPage, comparison: &Comparison) -> Vec<Part> {
     let rows = drawn(page, comparison);
-    let labels = comparison
+    let labels: Vec<&str> = comparison
         .columns
         .iter()
         .map(|column| column.label.as_str())
-        .collect_vec();
+        .collect();
     let mut parts = Vec::new();
     if !rows.is_empty() {
         parts.push(Part::Markup(svg::key(&labels)));
@@ -83,7 +86,7 @@ fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
                 .or_insert_with(|| Overlay {
                     samples: vec![None; files],
                     costs: (0..files)
-                        .map(|file| in_column(compared_row, file, model::Unit::Nanoseconds))
+                        .map(|file| in_column(compared_row, file, Unit::Nanoseconds))
                         .collect(),
                 });
             overlay.samples[column] = samples.as_ref();
@@ -92,19 +95,17 @@ fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
     rows
 }
 
+/// `±3.6%, ±3.3%`
 fn words(overlay: &Overlay) -> String {
     let mut percents = overlay.costs.iter().map(|cost| {
-        let Some(stats::Ranged {
+        let Some(Ranged {
             value,
             low_high: Some((low, high)),
         }) = cost
         else {
             return "?".to_string();
         };
-        format!(
-            "±{}",
-            crate::numbers::in_percent(50.0 * (high - low) / value)
-        )
+        format!("±{}", in_percent(50.0 * (high - low) / value))
     });
     percents.join(", ")
 }

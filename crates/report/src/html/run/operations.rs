@@ -10,10 +10,13 @@ use crate::run::names::{anywhere, name};
 use crate::run::portrait::{Detail, Portrait};
 use crate::run::{Sort, columns, summary_table};
 use crate::{study, svg};
+use analysis::compare::area;
 use analysis::summary::Row;
 use document::write::html::Drawings;
 use document::write::markup::Markup;
 use document::{Cell, Columns, Filter, Table};
+use model::grouped;
+use model::prose::more;
 
 /// With more environments, each record has a row.
 const MOST_BESIDE: usize = 3;
@@ -39,7 +42,7 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
         )
     }));
     let only = "more files this page has only costs and ratios, above: make a page of one of them to see its distributions and other figures.";
-    let note = model::prose::more(left_out.len(), only);
+    let note = more(left_out.len(), only);
     parts.extend(note.map(|note| Part::note(format!("For {note}"))));
     parts
 }
@@ -80,7 +83,7 @@ fn groups(rows: &[Row], is_beside: bool) -> Vec<Vec<usize>> {
         return (0..rows.len()).map(|row| vec![row]).collect();
     }
     let cases = rows.iter().map(|row| anywhere(&row.case));
-    model::grouped(cases.zip(0..)).into_values().collect()
+    grouped(cases.zip(0..)).into_values().collect()
 }
 
 const KINDS: &[(&str, &str)] = &[
@@ -110,9 +113,8 @@ fn filter(detail: &Detail, groups: &[Vec<usize>]) -> Filter {
                     .map(|((kind, _), _)| *kind)
                     .collect();
                 (
-                    rows.first().map_or(String::new(), |row| {
-                        analysis::compare::area(&row.case).to_string()
-                    }),
+                    rows.first()
+                        .map_or(String::new(), |row| area(&row.case).to_string()),
                     kinds,
                 )
             })

@@ -2,6 +2,7 @@
 //! with the same set, like a loop around cmpthese.
 
 use super::{LONGEST_NOTE, Timing};
+use crate::numbers::instructions;
 use crate::run::columns::environments;
 use analysis::summary::{Row, RowFigure, Summary};
 use model::clean::cut;
@@ -45,7 +46,7 @@ fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: 
         match &row.figure {
             Ok(RowFigure::Time(cost)) => group.timings.push(Timing::new(name, cost, record)),
             Ok(RowFigure::Instructions(count)) => {
-                let count = crate::numbers::instructions(count.per_operation);
+                let count = instructions(count.per_operation);
                 counted.push((name, format!("{count} instructions, no time")));
             }
             Err(failure) => {

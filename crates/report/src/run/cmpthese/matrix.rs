@@ -21,19 +21,15 @@ pub struct Marks {
 impl Marks {
     /// Corrected for the number of pairs in all matrices.
     pub fn new(matrices: &[&[Timing]]) -> Marks {
-        let pairs = matrices
-            .iter()
-            .flat_map(|timings| pairs(timings))
-            .collect_vec();
+        let pairs: Vec<(&Timing, &Timing)> =
+            matrices.iter().flat_map(|timings| pairs(timings)).collect();
         let tested = pairs
             .iter()
             .filter_map(|(a, b)| a.measurement.zip(b.measurement));
-        let p_values = tested
-            .clone()
-            .map(|(a, b)| paired_p_value(a, b))
-            .collect_vec();
+        let p_values: Vec<Option<f64>> =
+            tested.clone().map(|(a, b)| paired_p_value(a, b)).collect();
         let untested = p_values.iter().filter(|p| p.is_none()).count();
-        let p_values = p_values.into_iter().map(|p| p.unwrap_or(1.0)).collect_vec();
+        let p_values: Vec<f64> = p_values.into_iter().map(|p| p.unwrap_or(1.0)).collect();
         let differ = holm(&p_values, LEVEL);
         Marks {
             alike: tested
@@ -93,7 +89,7 @@ fn pairs<'a, 'b>(
 
 /// The lines of the matrix, aligned as Perl's Benchmark aligns them.
 pub fn lines(timings: &[Timing], marks: &Marks) -> Vec<String> {
-    let mut slowest_first = timings.iter().collect_vec();
+    let mut slowest_first: Vec<&Timing> = timings.iter().collect();
     slowest_first.sort_by(|a, b| a.rate.total_cmp(&b.rate));
     let rows = cells(&slowest_first, marks);
     let widths = widths(&rows);
@@ -163,14 +159,14 @@ fn scientific(value: f64) -> String {
 /// as the screen; of equal ones, the one that was narrower at first.
 fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let columns = rows.first().map_or(0, Vec::len);
-    let natural = (0..columns)
+    let natural: Vec<usize> = (0..columns)
         .map(|i| {
             rows.iter()
                 .map(|row| row[i].chars().count())
                 .max()
                 .unwrap_or(0)
         })
-        .collect_vec();
+        .collect();
     let mut widths = natural.clone();
     let widest = natural.iter().skip(2).max().copied().unwrap_or(0);
     let mut total = natural.iter().sum::<usize>() + columns.saturating_sub(1);

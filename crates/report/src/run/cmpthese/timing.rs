@@ -11,6 +11,7 @@ pub struct Timing<'a> {
     pub measurement: Option<&'a Measurement>,
 }
 
+/// The shortest time that has a rate, in nanoseconds.
 const SHORTEST_NS: f64 = 1e-6;
 
 impl<'a> Timing<'a> {
