@@ -173,8 +173,12 @@ fn a_lock_on_a_file_is_named_with_its_holder_and_a_fifo_as_one() {
 /// What `why` found of a command that runs on, which it traced for a time or until the terminal's ^C.
 fn left_command(place: &Place, words: &str, mode: &str, interrupted: bool) -> Value {
     let program = program(place);
+    left(place, words, &format!("{program} {mode}"), interrupted)
+}
+
+fn left(place: &Place, words: &str, line: &str, interrupted: bool) -> Value {
     let mut command = place.command(format!(
-        "why --format json --report why.json {words} -- {program} {mode}"
+        "why --format json --report why.json {words} -- {line}"
     ));
     command.stdout(Stdio::piped()).process_group(0);
     let mut child = command.spawn().unwrap();
@@ -204,6 +208,40 @@ fn a_deadlock_of_a_command_is_named_when_it_is_left_or_ended() {
         assert_eq!(first["function"], "transfer", "{words}: {first:#}");
         assert_eq!(first["before"], false, "{words}: {first:#}");
         assert!(first["waited_s"].as_f64().unwrap() > 1.0, "{first:#}");
+    }
+}
+
+const RLOCKS: &str = "
+import threading, time
+def take(first, second):
+    with first:
+        time.sleep(0.2)
+        with second: pass
+locks = [threading.RLock(), threading.RLock()]
+for one in (locks, locks[::-1]):
+    threading.Thread(target=take, args=one, daemon=True).start()
+print('started', flush=True)
+time.sleep(60)
+";
+
+#[test]
+fn a_deadlock_of_locks_of_python_is_named() {
+    if !has_bpf() {
+        return;
+    }
+    for version in ["3.11", "3.12", "3.13"] {
+        let python = format!("python{version}");
+        let run = Command::new(&python).args(["-c", ""]).output();
+        if !run.is_ok_and(|run| run.status.success()) {
+            skip(&format!("no {python}"));
+            continue;
+        }
+        let place = Place::new();
+        place.write("rlocks.py", RLOCKS);
+        let found = left(&place, "--for 2", &format!("{python} rlocks.py"), false);
+        let first = &found["hung"][0];
+        assert_eq!(list(&first["cycle"]).len(), 3, "{python}: {found:#}");
+        expect_in(first["on"].as_str().unwrap(), " threading.RLock");
     }
 }
 

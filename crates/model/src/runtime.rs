@@ -2,6 +2,9 @@
 
 use crate::syscall_names::is_known;
 
+/// The function of CPython in which threads wait for locks of the module `threading`.
+pub const PYTHON_LOCK: &str = "PyThread_acquire_lock_timed";
+
 /// The beginnings of the names of files.
 const LIBRARIES: &[&str] = &[
     "libc.",

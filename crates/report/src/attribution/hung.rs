@@ -1,6 +1,6 @@
 //! Sentences about hung threads and deadlocks.
 
-use super::notes::lock;
+use super::notes::{lock, waiting};
 use crate::numbers::{counted, duration};
 use analysis::attribute::Attribution;
 use analysis::attribute::hung::Hung;
@@ -80,7 +80,13 @@ fn since(hung: &Hung) -> String {
 /// `transfer() for lock accounts`, `transfer() for futex 0x563d6257e060`
 fn place(hung: &Hung) -> String {
     let function = hung.function.as_ref();
-    let function = function.map_or_else(|| hung.call.clone(), |name| format!("{name}()"));
+    let function = function.map_or_else(
+        || hung.call.clone(),
+        |name| match hung.lock {
+            true => format!("{name}()"),
+            false => waiting(name),
+        },
+    );
     match (&hung.on, hung.lock) {
         (Some(on), true) => format!("{function} for {}", lock(on)),
         (Some(on), false) if hung.function.is_none() => format!("{function} on {on}"),

@@ -7,7 +7,7 @@ use analysis::attribute::spent::{PartKind, Spent};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use model::LockCount;
-use model::runtime::name_and_line;
+use model::runtime::{PYTHON_LOCK, name_and_line};
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
@@ -52,6 +52,16 @@ pub fn basis(basis: &Basis) -> String {
     [&[basis.operation.as_str()], &basis.less[..]]
         .concat()
         .join(" less ")
+}
+
+/// A function that waits, as `function`: that of Python's locks has what is known of them.
+pub fn waiting(name: &str) -> String {
+    match name {
+        PYTHON_LOCK => {
+            "acquire() of a lock of Python (threading.Lock records no owner)".to_string()
+        }
+        _ => format!("{name}()"),
+    }
 }
 
 /// `lock shared_lock` for a futex that is a variable; other objects as they are.
@@ -139,6 +149,15 @@ mod tests {
         assert_eq!(function("load"), "load()");
         assert_eq!(function("a::load (app.cc:12)"), "a::load() (app.cc:12)");
         assert_eq!(function("py::load:/srv/app/app.py"), "load() (app.py)");
+    }
+
+    #[test]
+    fn locks_have_their_variables_and_those_of_python_what_is_known() {
+        assert_eq!(lock("futex 0x10 app::queue+0x8"), "lock app::queue+0x8");
+        assert_eq!(lock("futex 0x10"), "futex 0x10");
+        assert_eq!(lock("/run/a b c"), "/run/a b c");
+        assert_eq!(waiting("load"), "load()");
+        assert!(waiting(PYTHON_LOCK).contains("records no owner"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::decode::{self, Decoder};
 use super::details;
 use crate::mounts::Mounts;
 use crate::stacks::Named;
+use model::runtime::PYTHON_LOCK;
 use model::{
     DescriptorKind, OpenCall, Peer, Profile, Requests, RingCount, RingWay, Thread, ThreadTime,
     WaitCount, Waker, ring_operation,
@@ -22,6 +23,17 @@ const OWNER_OFFSET: u64 = 8;
 const OWNER_BITS: u32 = 0x3fff_ffff;
 /// FUTEX_WAITERS: the word has the thread in it.
 const HAS_OWNER: u32 = 0x8000_0000;
+
+/// The bytes of the stack that the functions between RLock.acquire() and the call take at most.
+const RLOCK_STACK: usize = 2048;
+/// The field of CPython's `rlockobject` with the lock, behind which is the owner (3.10 to 3.13, Modules/_threadmodule.c).
+const RLOCK_LOCK: usize = 2;
+/// The offset of `tid` in glibc's `struct pthread`, whose address is the owner.
+const THREAD_NUMBER: u64 = if cfg!(target_arch = "aarch64") {
+    0xd0
+} else {
+    0x2d0
+};
 
 /// Reads the memory of processes that wait for a lock.
 pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profile) {
@@ -96,14 +108,18 @@ fn open_waits<'a>(
         calls: 1,
         blocked_ns: live.blocked,
         stalled_ns: Some(live.stalled),
-        ..open_row(decoder, mounts, live)
+        ..open_row(decoder, mounts, named, live)
     })
 }
 
 /// Like [`row`], for a call that has not returned. An open has no object yet, but the kernel function that it sleeps in shows
 /// whether it waits for the other end of a FIFO.
-fn open_row(decoder: &Decoder, mounts: &Mounts, live: &Live) -> WaitCount {
-    let row = row(decoder, mounts, &open_key(live));
+fn open_row(decoder: &Decoder, mounts: &Mounts, named: &Named, live: &Live) -> WaitCount {
+    let mut row = row(decoder, mounts, &open_key(live));
+    if rlock_holder(named, live).is_some() {
+        row.lock = true;
+        row.on = row.on.map(|on| on + " threading.RLock");
+    }
     let waits_in = || proc_stat::read(format!("/proc/{}/wchan", live.pid)).unwrap_or_default();
     if row.call.starts_with("open") && waits_in() == "wait_for_partner" {
         WaitCount {
@@ -170,10 +186,13 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
             name: details::text(&live.name).into_owned(),
             time: time(&live.used),
             open: if live.inside > 0 {
-                let waits = open_row(decoder, mounts, live);
+                let waits = open_row(decoder, mounts, named, live);
                 // The memory may have held anything: only a traced thread's number is taken for an owner's.
                 let holder = if waits.lock {
-                    holder(live, ended).filter(|holder| numbers.contains(holder))
+                    let rlock = rlock_holder(named, live);
+                    rlock
+                        .or_else(|| holder(live, ended))
+                        .filter(|holder| numbers.contains(holder))
                 } else if LOCKS.contains(&&*waits.call) {
                     file_lock_holder(
                         &proc_stat::read("/proc/locks").unwrap_or_default(),
@@ -245,6 +264,30 @@ fn holder(live: &Live, ended: bool) -> Option<u32> {
     } else {
         behind
     })
+}
+
+/// The thread that holds the RLock that a thread of Python waits for: its stack has the lock's address. A Lock records no holder.
+fn rlock_holder(named: &Named, live: &Live) -> Option<u32> {
+    let function = named.open.get(&live.pid)?;
+    let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
+    let mut stack = [0; RLOCK_STACK];
+    let read = match **function == *PYTHON_LOCK {
+        true => memory.read_at(&mut stack, live.sp).ok()?,
+        false => return None,
+    };
+    let owner = words(&stack[..read]).find_map(|object| {
+        let mut fields = [0; 32];
+        memory.read_exact_at(&mut fields, object).ok()?;
+        let mut fields = words(&fields).skip(RLOCK_LOCK);
+        let is_it = fields.next() == Some(live.argument);
+        if is_it { fields.next() } else { None }
+    })?;
+    word_at(&memory, owner.checked_add(THREAD_NUMBER)?)
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    let words = bytes.as_chunks().0.iter();
+    words.map(|bytes| u64::from_ne_bytes(*bytes))
 }
 
 fn word_at(memory: &fs::File, address: u64) -> Option<u32> {

@@ -18,7 +18,7 @@ use files::Files;
 use functions::Functions;
 use image::Image;
 use indexmap::IndexSet;
-use model::runtime::{is_library, is_runtime};
+use model::runtime::{PYTHON_LOCK, is_library, is_runtime};
 use process::{Mapping, Process, Rules, Spot};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -432,7 +432,10 @@ impl Stacks {
             let read = memory.read_at(&mut stack, live.sp).ok()?;
             let sample = sample(live);
             let frames = self.walked(&sample, &stack[..read]);
-            let (_, name) = self.program_function(&frames)?;
+            // It is of the runtime, and says what the thread waits for.
+            let mut names = frames.iter().map(|frame| self.name(*frame));
+            let lock = names.find(|name| **name == *PYTHON_LOCK);
+            let name = lock.or_else(|| Some(self.program_function(&frames)?.1))?;
             Some((live.pid, name))
         });
         functions.collect()
