@@ -41,7 +41,7 @@ fn run_of_many_kinds() -> Value {
     run
 }
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "show many.json",
     "show run.json",
     "show published.json",
@@ -62,6 +62,7 @@ const COMMANDS: [&str; 21] = [
     "why p.json --costs published.json --versus mac.json",
     "list",
     "doctor",
+    "cache",
     "race true --versus true --runs 1 --no-counts",
 ];
 

@@ -28,6 +28,7 @@ fn only_runs_are_exported() {
     for (command, formats) in [
         ("list", "text, markdown, csv, json"),
         ("doctor", "text, markdown, csv"),
+        ("cache", "text, markdown, csv"),
     ] {
         let output = Place::new().run(format!("{command} --format go-benchmark"));
         expect_error(&output, 2, &format!("[possible values: {formats}]"));

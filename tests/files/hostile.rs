@@ -15,7 +15,7 @@ const CHOICES: [&str; 7] = ["format", "view", "by", "sort", "figure", "kind", "s
 
 /// Hostile input for each command: arguments without those that are tried. SHORT stands for a hostile one, PROGRAM for a program of
 /// such a name.
-const INPUTS: [(&str, &[&str]); 19] = [
+const INPUTS: [(&str, &[&str]); 20] = [
     (
         "run",
         &[
@@ -95,6 +95,7 @@ const INPUTS: [(&str, &[&str]); 19] = [
         ],
     ),
     ("doctor", &[""]),
+    ("cache", &["", "--remove SHORT"]),
     ("completions", &[""]),
     ("man", &[""]),
     // With an architecture that there is, it would ask the mirror.
@@ -381,7 +382,7 @@ fn working(command: &str) -> String {
         "kernel" => "list",
         "completions" => "bash",
         "top" => "--all --count 1 --interval 0.1 --quiet",
-        "doctor" | "man" => "",
+        "cache" | "doctor" | "man" => "",
         "race" => "true --runs 1 --no-counts",
         new => panic!("{new}: say here how it is made to print something"),
     };

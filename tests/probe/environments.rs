@@ -42,6 +42,41 @@ fn listing_builds_nothing() {
 }
 
 #[test]
+fn the_cache_is_emptied_but_for_what_runs() {
+    let place = Place::new();
+    let cache = place.path().join("cache");
+    let run = |line: &str| {
+        let output = place.command(line).env("XDG_CACHE_HOME", &cache).output();
+        output.unwrap()
+    };
+    let builds = |output: &Output| {
+        let shown = stdout(output);
+        let line = shown.lines().find_map(|line| line.strip_prefix("builds,"));
+        let number = line.and_then(|rest| rest.split(',').next());
+        number.unwrap_or_else(|| panic!("{shown}")).to_string()
+    };
+    expect_status(&run("run c:getpid() --no-verify --time 0.1 --quiet"), 0);
+    let mut running = place
+        .command("run c:getppid() --no-verify --time 20 --quiet --precision 0.0001 --out run.json")
+        .env("XDG_CACHE_HOME", &cache)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until(|| place.path().join("run.json").exists());
+    let kept = builds(&run("cache --format csv"));
+    let unused = run("cache --remove all --format csv");
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGINT).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    expect_status(&unused, 3);
+    expect_status(&run("cache --remove machines"), 0);
+    let used = run("cache --remove builds --format csv");
+    expect_status(&used, 0);
+    // Two snippets, and the library that both are linked with.
+    assert_eq!([kept, builds(&unused), builds(&used)], ["3", "1", "2"]);
+    assert_eq!(fs::read_dir(cache.join("syscost")).unwrap().count(), 0);
+}
+
+#[test]
 fn a_machine_lacks_its_emulator_its_compiler_and_its_kernel() {
     let place = Place::new();
     let list = |format: &str| {

@@ -2,6 +2,7 @@
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
 pub mod answers;
+mod cache;
 mod compare;
 mod complete;
 mod doctor;
@@ -86,6 +87,7 @@ enum Command {
     Report(report::ReportArgs),
     Kernel(kernel::KernelArgs),
     Doctor(doctor::DoctorArgs),
+    Cache(cache::CacheArgs),
     #[command(hide = true)]
     Probe(probe::ProbeArgs),
     #[command(hide = true)]
@@ -155,6 +157,7 @@ fn started(arguments: Arguments) -> Result<Exit> {
         Command::Compare(args) => write(|out| compare::run(&args, out)),
         Command::Explain(args) => write(|out| explain::run(&args, out)),
         Command::Doctor(args) => write(|out| doctor::run(&args, out)),
+        Command::Cache(args) => write(|out| cache::run(&args, out)),
         // Standard output belongs to the traced command, or is not used.
         Command::Trace(args) => trace::run(&args),
         Command::Top(args) => top::run(&args),

@@ -1,5 +1,6 @@
 //! The states of machines in the cache of builds, a directory each.
 
+pub use crate::runner::MACHINE as BEGINNING;
 use crate::runner::cache_directory;
 use std::fs;
 use std::io;
@@ -8,7 +9,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub const BEGINNING: &str = "machine-";
 pub const MEMORY: &str = "memory";
 const MOST_BYTES: u64 = 4 << 30;
 

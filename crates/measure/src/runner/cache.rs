@@ -2,19 +2,23 @@
 //! contents run as this user, so nobody else may be able to write there (`place`), and a build runs
 //! only if the digests of its files are unchanged.
 
+mod contents;
 mod manifest;
 mod place;
 
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use sys::private;
+use sys::lock::{self, Locked};
+use sys::{open, private};
 
+pub use contents::{Entry, MACHINE, entries};
 pub use manifest::digest;
 
 /// Facts that earlier runs leave for later ones; `None` if no place for it is safe.
@@ -31,6 +35,8 @@ pub struct Cache {
     root: PathBuf,
     run: PathBuf,
     warnings: RefCell<Vec<String>>,
+    /// Those that are locked are not removed by `syscost cache`.
+    used: RefCell<HashMap<PathBuf, Option<Locked>>>,
 }
 
 const UNFINISHED: &str = ".building-";
@@ -49,6 +55,7 @@ impl Cache {
             root,
             run: run.to_path_buf(),
             warnings: RefCell::default(),
+            used: RefCell::default(),
         }
     }
 
@@ -66,11 +73,13 @@ impl Cache {
     /// Those of `build`, or the cache cannot be written.
     pub fn get(&self, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let target = self.root.join(key);
+        // Before it is checked, so that nobody removes it afterwards.
+        self.lock(&target);
         if self.has(&target)? {
             return Ok(target);
         }
         private::make(&self.root)?;
-        let (fresh, _lock) = private::begin(&self.root, UNFINISHED)?;
+        let (fresh, lock) = private::begin(&self.root, UNFINISHED)?;
         build(fresh.path())?;
         manifest::write(fresh.path())?;
         // Losing the race leaves the other run's directory, which holds the same.
@@ -79,7 +88,17 @@ impl Cache {
             renamed.with_context(|| format!("cannot keep {}", target.display()))?;
             bail!("{} was changed", target.display());
         }
+        // The lock of an unfinished one would make other runs wait for it.
+        drop(lock);
+        self.used.borrow_mut().remove(&target);
+        self.lock(&target);
         Ok(target)
+    }
+
+    fn lock(&self, target: &Path) {
+        let lock = || open::directory(target).ok().and_then(lock::shared);
+        let mut used = self.used.borrow_mut();
+        used.entry(target.to_path_buf()).or_insert_with(lock);
     }
 
     /// Whether there is a build of this key; its digests are not checked.

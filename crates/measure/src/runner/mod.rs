@@ -17,7 +17,7 @@ mod snippet;
 pub mod standalone;
 mod workers;
 
-pub use cache::{cache_directory, digest, key, state_directory};
+pub use cache::{Entry, MACHINE, cache_directory, digest, entries, key, state_directory};
 pub use catalogue::{parse_catalogue, read_catalogue};
 pub use child::Child;
 pub use directory::RunDirectory;
