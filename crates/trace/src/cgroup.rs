@@ -73,7 +73,15 @@ impl Hierarchies {
             // /proc/PID/cgroup also has leading slashes, so an absolute path may still be one below the mount.
             candidates.insert(0, asked.to_path_buf());
         }
-        let Some(group) = candidates.iter().find_map(|path| self.real(path)) else {
+        let existing: Vec<PathBuf> = candidates
+            .iter()
+            .filter_map(|path| self.real(path))
+            .collect();
+        // After links were resolved: `../..` must not lead out of the control groups. `/` is a directory and the first of all groups.
+        if let Some(group) = existing.iter().find(|path| path.starts_with(mount)) {
+            return Ok(group.clone());
+        }
+        let Some(group) = existing.first() else {
             let looked = candidates.iter().map(|path| path.display().to_string());
             let looked: Vec<String> = looked.collect();
             bail!(
@@ -84,10 +92,6 @@ impl Hierarchies {
                 mount.display()
             );
         };
-        // After links were resolved: `../..` must not lead out of the control groups.
-        if group.starts_with(mount) {
-            return Ok(group);
-        }
         let asked = asked.display();
         ensure!(
             self.old.iter().any(|old| group.starts_with(old)),
@@ -188,6 +192,28 @@ pub(super) mod tests {
     const HYBRID: &str = "22 1 0:21 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
                           23 22 0:22 / /sys/fs/cgroup/cpu rw shared:4 - cgroup cgroup rw,cpu\n\
                           24 22 0:23 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n";
+
+    #[test]
+    fn a_slash_is_the_root_group_of_either_layout() {
+        for (mounts, root_group) in [
+            (UNIFIED, "/sys/fs/cgroup"),
+            (HYBRID, "/sys/fs/cgroup/unified"),
+        ] {
+            let below = format!("{root_group}/tmp");
+            let (_root, machine) = machine(mounts, &[&below, "/tmp", "/sys/fs/cgroup/cpu"]);
+            for (asked, group) in [
+                ("/", root_group),
+                ("/tmp", &below),
+                (root_group, root_group),
+            ] {
+                let path = machine.find(Path::new(asked)).unwrap();
+                assert_eq!(path, Path::new(group), "{asked} of {mounts}");
+            }
+            assert_eq!(machine.name(Path::new(root_group)), "/");
+        }
+        let (_root, hybrid) = machine(HYBRID, &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/unified"]);
+        refused(&hybrid, "/sys/fs/cgroup/cpu", "is one of version 1");
+    }
 
     fn refused(machine: &Hierarchies, asked: &str, because: &str) {
         let error = machine.find(Path::new(asked)).unwrap_err().to_string();
