@@ -122,6 +122,7 @@ fn words_find_operations_environments_and_studies() {
         ("clock", "studies: clock-calls"),
         ("container", "environments: crun, nspawn, podman"),
         ("sandbox", "environments: bwrap, crun, gvisor"),
+        ("gvisor-systrap", "environments: gvisor ("),
     ] {
         expect_in(Place::new().printed(format!("list {word}")), expected);
     }

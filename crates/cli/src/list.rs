@@ -119,7 +119,8 @@ fn named(patterns: &[String]) -> Result<Named> {
         } else {
             ""
         };
-        if is_about(&[name, &environment.title, &environment.what, kind]) {
+        let keywords = environment.keywords.join(" ");
+        if is_about(&[name, &environment.title, &environment.what, kind, &keywords]) {
             named.environments.push(name.to_string());
         }
     }

@@ -270,11 +270,15 @@ impl TypedValueParser for EnvironmentName {
         match Environment::find(name) {
             Ok(_) => Ok(name.to_string()),
             Err(_) if name == SANDBOXES => Ok(name.to_string()),
-            // The file exists and is wrong: its error helps more than a list of names.
-            Err(error) if name.contains([':', ' ']) => Err(clap::Error::raw(
-                ErrorKind::ValueValidation,
-                format!("{error:#}\n"),
-            )),
+            // The file exists and is wrong, or has another name: its error helps more than a list of names.
+            Err(error)
+                if name.contains([':', ' ']) || Environment::with_keyword(name).is_some() =>
+            {
+                Err(clap::Error::raw(
+                    ErrorKind::ValueValidation,
+                    format!("{error:#}\n"),
+                ))
+            }
             Err(_) => {
                 PossibleValuesParser::new(Environment::names()).parse_ref(command, flag, value)
             }

@@ -54,6 +54,9 @@ pub struct Environment {
     pub name: String,
     pub title: String,
     pub what: String,
+    /// Other names by which users ask for it.
+    #[serde(default)]
+    pub keywords: Vec<String>,
     #[serde(default, rename = "sandbox")]
     pub is_sandbox: bool,
     #[serde(default)]
@@ -243,6 +246,14 @@ impl Environment {
 
     fn emulates(&self, architecture: &str) -> bool {
         self.machine.as_deref() == Some(architecture)
+    }
+
+    /// The name of the environment that users also call so.
+    pub fn with_keyword(word: &str) -> Option<&'static str> {
+        Environment::names().into_iter().find(|name| {
+            Environment::read(name)
+                .is_ok_and(|environment| environment.keywords.iter().any(|one| one == word))
+        })
     }
 
     /// Alphabetical.
@@ -442,6 +453,9 @@ impl Environment {
 }
 
 fn no_environment(name: &str) -> String {
+    if let Some(other) = Environment::with_keyword(name) {
+        return format!("there is no environment '{name}': its name is '{other}'");
+    }
     format!(
         "there is no environment '{name}'; available: {}",
         Environment::names().join(", ")
@@ -542,6 +556,9 @@ mod tests {
         for name in Environment::names() {
             assert_eq!(Environment::find(name).unwrap().name, name);
         }
+        let error = Environment::find("gvisor-systrap").unwrap_err();
+        let expected = "there is no environment 'gvisor-systrap': its name is 'gvisor'";
+        assert_eq!(error.to_string(), expected);
         let error = Environment::find("toaster").unwrap_err().to_string();
         let all = Environment::names().join(", ");
         assert_eq!(
