@@ -262,14 +262,18 @@ fn versus(line: &Line) -> Cell {
     line.row.map(versus_ratio).into()
 }
 
-/// For tables without its interval: `0.94?` if no difference is known.
+/// For tables without its interval: `~0.94` if no difference is known.
 fn doubted_versus(line: &Line) -> Cell {
     let mut cell = versus(line);
     if is_doubted(line) {
-        cell.text.push('?');
+        cell.text.insert(0, '~');
     }
     cell
 }
+
+/// The note on ratios that are marked so.
+pub const INDISTINGUISHABLE: &str =
+    "~: not distinguishable: the 95% interval of the ratio includes 1";
 
 fn is_doubted(line: &Line) -> bool {
     let ratio = line.row.and_then(|row| Some(row.versus.as_ref()?.ratio));
@@ -278,7 +282,7 @@ fn is_doubted(line: &Line) -> bool {
 
 fn doubt_note(groups: &[Group]) -> Option<String> {
     let is_any = groups.iter().flatten().any(|line| is_doubted(line));
-    is_any.then(|| "?: no difference is known, as the ratio's interval holds 1".to_string())
+    is_any.then(|| INDISTINGUISHABLE.to_string())
 }
 
 /// The cost divided by that in the first environment.

@@ -1,6 +1,7 @@
 //! The matrix of cmpthese, and the marks of pairs that the data do not distinguish.
 
 use super::Timing;
+use crate::run::environments::INDISTINGUISHABLE;
 use itertools::Itertools;
 use stats::{holm, paired_p_value};
 use std::collections::HashSet;
@@ -60,8 +61,7 @@ impl Marks {
         } else {
             String::new()
         };
-        let holds = "~: not distinguishable: the 95% interval of the ratio includes 1";
-        let mut legend = vec![format!("{holds}{corrected}")];
+        let mut legend = vec![format!("{INDISTINGUISHABLE}{corrected}")];
         if self.untested > 0 {
             let count = self.untested;
             legend.push(format!(
