@@ -92,7 +92,8 @@ pub struct RaceArgs {
     /// Do not count system calls.
     #[arg(long)]
     no_counts: bool,
-    /// Exit with status 1 if a command is certainly slower than the first by more than this.
+    /// Exit with status 1 if a command is certainly slower than the first by more than this or, where wall time is not
+    /// known, takes so much more CPU time.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_over: Option<f64>,
     /// Ends the race when the ratios are known, or cannot be, and after this time.
@@ -319,10 +320,10 @@ impl RaceArgs {
             );
         }
         let grown = race.grown(limit);
-        for index in &grown {
+        for (index, has_grown) in &grown {
             let name = race.results[*index].name();
             let percent = 100.0 * limit;
-            note(&format!("'{name}' is slower by more than {percent}%"));
+            note(&format!("'{name}' {has_grown} by more than {percent}%"));
         }
         Ok(if grown.is_empty() {
             Exit::Success

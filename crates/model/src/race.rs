@@ -36,8 +36,8 @@ pub struct InEnvironment {
     pub name: String,
     /// CPU time and memory of the runs include the command's own.
     pub is_accounted: bool,
-    /// Another process does a part of the work, for which the command's processes wait.
-    pub has_others: bool,
+    /// Another process stops the command's processes at each call.
+    pub is_traced: bool,
     /// Before the rounds: what it needs was in no cache of that environment.
     pub first: Option<TimedRun>,
     /// A program that does nothing, in the same rounds: what it takes more than natively is the environment's start-up.

@@ -58,7 +58,8 @@ fn table(race: &RaceFound) -> Table {
         .right(&unit.title("start-up"), |line| {
             cells::start_up_cell(line.result, unit)
         });
-    let table = further_times(columns, unit)
+    let is_divided = race.results.iter().all(|result| result.user.is_some());
+    let table = further_times(columns, unit, is_inside, is_divided)
         .right("peak MB", |line| {
             memory(race.least_memory_byte, line.result)
         })
@@ -82,8 +83,14 @@ fn time_cell(
     move |line| Cell::known(seconds(line.result), |seconds| unit.text(seconds))
 }
 
-/// Columns that narrow screens drop. A race of environments has others than a race of commands.
-fn further_times<'r, 'a>(columns: Columns<'r, Line<'a>>, unit: TimeUnit) -> Columns<'r, Line<'a>> {
+/// Columns that narrow screens drop. A race of environments has others than a race of commands. The CPU time has one column unless it is
+/// divided into user and system time for all commands.
+fn further_times<'r, 'a>(
+    columns: Columns<'r, Line<'a>>,
+    unit: TimeUnit,
+    is_inside: bool,
+    is_divided: bool,
+) -> Columns<'r, Line<'a>> {
     columns
         .right(
             &unit.title("first"),
@@ -109,13 +116,16 @@ fn further_times<'r, 'a>(columns: Columns<'r, Line<'a>>, unit: TimeUnit) -> Colu
             &unit.title("user"),
             time_cell(unit, |result| outside(result, result.user?)),
         )
+        .shown_if(is_divided)
         .expendable(2)
         .right(
             &unit.title("sys"),
             time_cell(unit, |result| outside(result, result.system?)),
         )
+        .shown_if(is_divided)
         .expendable(2)
         .right(&unit.title("CPU"), time_cell(unit, cpu))
+        .shown_if(is_inside || !is_divided)
         .expendable(2)
 }
 
@@ -123,17 +133,13 @@ fn wall(result: &RaceResult) -> f64 {
     result.trimmed_mean.unwrap_or(result.median)
 }
 
-/// Total CPU time, for races without user and system time, of which it would be the sum.
+/// Total CPU time.
 fn cpu(result: &RaceResult) -> Option<f64> {
     if let Some(inside) = &result.inside {
         return Some(inside.net_cpu?[0]);
     }
     let sum: f64 = result.cpu_times.iter().sum();
-    if result.user.is_none() && !result.cpu_times.is_empty() {
-        Some(sum / result.cpu_times.len() as f64)
-    } else {
-        None
-    }
+    (!result.cpu_times.is_empty()).then(|| sum / result.cpu_times.len() as f64)
 }
 
 /// Hides a column of plain races in a race of environments.

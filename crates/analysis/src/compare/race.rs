@@ -326,16 +326,22 @@ impl RaceFound {
     }
 
     /// The control is not judged.
-    pub fn grown(&self, limit: f64) -> Vec<usize> {
+    pub fn grown(&self, limit: f64) -> Vec<(usize, &'static str)> {
+        let has_grown = |ratio: Option<super::Ratio>| {
+            ratio.is_some_and(|ratio| ratio.mark.is_worse() && ratio.low > 1.0 + limit)
+        };
         self.versus
             .iter()
-            .filter(|versus| {
-                !self.results[versus.head].control
-                    && versus
-                        .wall
-                        .is_some_and(|wall| wall.mark.is_worse() && wall.low > 1.0 + limit)
+            .filter(|versus| !self.results[versus.head].control)
+            .filter_map(|versus| {
+                if has_grown(versus.wall) {
+                    Some((versus.head, "is slower"))
+                } else if versus.is_wall_unknown() && has_grown(versus.cpu) {
+                    Some((versus.head, "takes more CPU time"))
+                } else {
+                    None
+                }
             })
-            .map(|versus| versus.head)
             .collect()
     }
 }
@@ -454,7 +460,7 @@ mod tests {
         assert!(raced(&old, &old).results[0].low < Some(0.0));
         let timed = beside(&old, &[300, 301, 300, 302, 301, 300], &[1, 5, 1, 3, 1, 1]);
         assert_eq!(timed.versus[0].wall.unwrap().mark, Mark::Slower);
-        assert_eq!(timed.grown(0.5), [1]);
+        assert_eq!(timed.grown(0.5), [(1, "is slower")]);
     }
 
     /// Each with the wall time of an empty program there.
@@ -465,7 +471,7 @@ mod tests {
                 environment: Some(InEnvironment {
                     name: name.into(),
                     is_accounted: true,
-                    has_others: false,
+                    is_traced: false,
                     first: None,
                     empty: contender(None, false, &empty).runs,
                 }),
@@ -502,12 +508,9 @@ mod tests {
         assert_eq!(mark(&longer(20), &longer(30)), Mark::NotKnown);
         assert_eq!(mark(&longer(150), &longer(10)), Mark::Slower);
         let timed = beside(&old, &longer(20), &old);
-        assert_eq!(timed.grown(0.1), [1]);
-        assert_eq!(
-            beside(&old, &old, &longer(20)).grown(0.1),
-            [0; 0],
-            "the gate does not judge the control"
-        );
+        assert_eq!(timed.grown(0.1), [(1, "is slower")]);
+        let grown = beside(&old, &old, &longer(20)).grown(0.1);
+        assert!(grown.is_empty(), "the gate does not judge the control");
     }
 
     #[test]

@@ -119,6 +119,13 @@ fn describe(versus: &Versus, cause: &Cause) -> String {
         CauseOf::UserMode => "user mode".to_string(),
         CauseOf::PageFaults => format!("page faults{}", faults(versus)),
         CauseOf::Kernel => "the kernel outside of system calls".to_string(),
+        CauseOf::AroundCalls => {
+            "the kernel outside of timed system calls (a filter runs before a call is timed)"
+                .to_string()
+        }
+        CauseOf::OtherProcesses => {
+            "outside of system calls, with other processes that do a part of the work".to_string()
+        }
         CauseOf::UntimedKernel => {
             let faults = versus
                 .page_faults

@@ -137,7 +137,7 @@ fn in_environment(inside: &Inside, empty: Vec<TimedRun>, first: Option<TimedRun>
     InEnvironment {
         name: environment.name.clone(),
         is_accounted: !environment.unaccounted,
-        has_others: environment.unaccounted || environment.switches,
+        is_traced: environment.switches && !environment.unaccounted,
         first,
         empty,
     }

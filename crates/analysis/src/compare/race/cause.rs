@@ -14,6 +14,10 @@ pub const LEAST: f64 = 0.05;
 /// Page faults that differ by less, as a share, are not named.
 const FAULTS_APART: f64 = 0.05;
 
+// Clearing a huge page takes 71 to 124 us; other faults take a few.
+/// A page fault takes less than this, in seconds: further time of the kernel has another cause.
+const LONGEST_FAULT: f64 = 200e-6;
+
 pub fn are_faults_apart(old: u64, new: u64) -> bool {
     old.abs_diff(new) as f64 > FAULTS_APART * old as f64
 }
@@ -44,22 +48,46 @@ pub enum CauseOf {
     PageFaults,
     /// The kernel outside of calls.
     Kernel,
+    /// In an environment, the kernel outside of calls as a tracer times them, which is after filters have run.
+    AroundCalls,
     /// The kernel, whose calls the tracer did not time on a CPU.
     UntimedKernel,
     /// On a CPU outside of timed calls, with too few ticks of the clock to distinguish user mode from the kernel.
     UserOrKernel,
     /// Off the CPU outside of calls, as for a CPU; or less so, as where threads run side by side.
     Waiting,
-    /// Outside of calls, where other processes do a part of the work: a tracer stops the program before and after each call.
+    /// Outside of calls, where a tracer stops the program before and after each call.
     OutsideCalls,
+    /// Outside of calls, where other processes do a part of the work.
+    OtherProcesses,
 }
 
+/// The place where a command runs, which decides what its time outside of timed calls may be.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Surroundings {
+    Native,
+    Environment,
+    Tracer,
+}
+
+impl Surroundings {
+    pub fn new(contender: &Contender) -> Surroundings {
+        match &contender.environment {
+            Some(there) if there.is_traced => Surroundings::Tracer,
+            Some(_) => Surroundings::Environment,
+            None => Surroundings::Native,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
 pub struct Side {
     wall: f64,
     on_cpu: Option<f64>,
     /// `None` if ticks do not distinguish user mode from the kernel.
     user: Option<f64>,
-    pub faults: u64,
+    faults: u64,
+    surroundings: Surroundings,
 }
 
 /// `scale` is what a second on a CPU is in wall time: less than one where threads run side by side. It is that of the command with more
@@ -89,6 +117,7 @@ impl Side {
             on_cpu: cpu.and_then(|cpu| mean_s(cpu)).filter(|cpu| *cpu > 0.0),
             user: net.user.as_ref().and_then(|user| mean_s(user)),
             faults,
+            surroundings: Surroundings::new(contender),
         })
     }
 }
@@ -225,7 +254,11 @@ fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
     let more = |old: Option<f64>, new: Option<f64>| Some(sides.scale * (new? - old?));
     let Some(cpu) = more(base.on_cpu, head.on_cpu) else {
         let rest = Cause {
-            kind: CauseOf::OutsideCalls,
+            kind: if head.surroundings == Surroundings::Tracer {
+                CauseOf::OutsideCalls
+            } else {
+                CauseOf::OtherProcesses
+            },
             seconds: wall - in_calls,
         };
         return is_timed.then_some(rest).into_iter().collect();
@@ -241,10 +274,14 @@ fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
         return vec![Cause { kind, seconds }, waiting];
     };
     let kernel = outside - user;
-    let faults = (head.faults as f64 - base.faults as f64) * kernel;
+    let each_fault = kernel / (head.faults as f64 - base.faults as f64);
     let kind = if !is_timed {
         CauseOf::UntimedKernel
-    } else if are_faults_apart(base.faults, head.faults) && faults > 0.0 {
+    } else if head.surroundings != Surroundings::Native {
+        CauseOf::AroundCalls
+    } else if are_faults_apart(base.faults, head.faults)
+        && (0.0..LONGEST_FAULT).contains(&each_fault)
+    {
         CauseOf::PageFaults
     } else {
         CauseOf::Kernel
@@ -272,6 +309,7 @@ mod tests {
             on_cpu: Some(cpu),
             user: Some(user),
             faults: 9,
+            surroundings: Surroundings::Native,
         }
     }
 
@@ -320,9 +358,22 @@ mod tests {
             faults: 900,
             ..side(0.05, [0.05, 0.01])
         };
+        let too_few_faults = Side {
+            faults: 30,
+            ..side(0.05, [0.05, 0.01])
+        };
+        let filtered = Side {
+            surroundings: Surroundings::Environment,
+            ..faulting
+        };
         let untimed = [0.02, 0.05].map(|wall| Side {
             on_cpu: None,
+            surroundings: Surroundings::Tracer,
             ..side(wall, [0.0; 2])
+        });
+        let elsewhere = untimed.map(|side| Side {
+            surroundings: Surroundings::Environment,
+            ..side
         });
         let waiting = [side(0.02, [0.01; 2]), side(0.04, [0.01; 2])];
         let cases = [
@@ -345,6 +396,8 @@ mod tests {
             ),
             (same(), [quick(), slow()], CauseOf::UserMode),
             (same(), [quick(), faulting], CauseOf::PageFaults),
+            (same(), [quick(), too_few_faults], CauseOf::Kernel),
+            (same(), [quick(), filtered], CauseOf::AroundCalls),
             (
                 same(),
                 [quick(), side(0.05, [0.02, 0.01])],
@@ -360,6 +413,11 @@ mod tests {
                 Some([(9, Some(1), 0), (9, Some(2), 0)]),
                 untimed,
                 CauseOf::OutsideCalls,
+            ),
+            (
+                Some([(9, Some(1), 0), (9, Some(2), 0)]),
+                elsewhere,
+                CauseOf::OtherProcesses,
             ),
         ];
         for (counts, sides, kind) in cases {

@@ -6,7 +6,9 @@ use super::super::profiles::{
     ProfileColumn, ProfileComparison, ProfileRow, Span, compare_profiles,
 };
 use super::super::verdict::{Mark, Ratio, RatioOf};
-use super::cause::{Cause, LEAST, Side, Sides, are_faults_apart, causes, seconds, with_waits};
+use super::cause::{
+    Cause, LEAST, Side, Sides, Surroundings, are_faults_apart, causes, seconds, with_waits,
+};
 use super::net::{Net, in_seconds, net};
 use crate::attribute::bill::Bill;
 use model::Contender;
@@ -178,6 +180,12 @@ impl Versus {
         !is_change(self.wall.as_ref()) && is_change(self.cpu.as_ref())
     }
 
+    pub(super) fn is_wall_unknown(&self) -> bool {
+        self.wall
+            .as_ref()
+            .is_some_and(|wall| wall.mark == Mark::NotKnown)
+    }
+
     fn new(base: usize, head: usize, [old, new]: [&Net; 2]) -> Versus {
         Versus {
             base,
@@ -204,10 +212,7 @@ impl Versus {
             self.page_faults = page_faults(both[0], both[1]);
         }
         let has_others = both.iter().any(|contender| {
-            contender
-                .environment
-                .as_ref()
-                .is_some_and(|there| there.has_others)
+            !contender.is_accounted() || Surroundings::new(contender) == Surroundings::Tracer
         });
         self.calls = all_calls(both);
         let [base, head] = [0, 1].map(|which| Side::new(both[which], times[which], has_others));
