@@ -124,7 +124,7 @@ fn machine(change: &MachineChange) -> String {
 
     let (low, high) = (percent(change.low), percent(change.high));
     let then = if change.rows_are_relative {
-        "ratios are relative to that".to_string()
+        "ratios are relative to that, and to how fast it was in each round".to_string()
     } else {
         format!(
             "ratios are as measured, because user mode ({}) and the kernel ({}) changed differently",
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_machine_as_a_whole_is_told_apart_from_its_rows() {
-        let faster = "new: the machine as a whole was 3.0% faster (-8.5% .. +2.9%); ratios are relative to that";
+        let faster = "new: the machine as a whole was 3.0% faster (-8.5% .. +2.9%); ratios are relative to that, and to how fast it was in each round";
         assert_eq!(machine_notes(97_000, 97_000), [faster]);
         let apart = &machine_notes(100_000, 110_000)[0];
         assert!(

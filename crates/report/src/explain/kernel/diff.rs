@@ -53,6 +53,8 @@ fn facts(diff: &KernelDiff) -> Vec<(&'static str, String)> {
 enum Line<'a> {
     Operation(&'a AtlasStep),
     Function(&'a AtlasFunction),
+    /// The change that the functions above it leave, in instructions.
+    Others(f64),
     Reason(&'a str),
 }
 
@@ -74,9 +76,14 @@ fn changed(steps: &[AtlasStep]) -> Table {
 
 fn lines_of(step: &AtlasStep) -> Vec<Line<'_>> {
     let functions = step.functions.iter().map(Line::Function);
+    let named: i64 = step.functions.iter().map(function_change).sum();
+    let others = step.after - step.before - named as f64;
+    let others =
+        (!step.functions.is_empty() && others.abs() >= 1.0).then_some(Line::Others(others));
     let reason = step.reason.iter().map(|reason| Line::Reason(reason));
     std::iter::once(Line::Operation(step))
         .chain(functions)
+        .chain(others)
         .chain(reason)
         .collect()
 }
@@ -85,6 +92,7 @@ fn name(line: &Line) -> String {
     match line {
         Line::Operation(step) => step.operation.clone(),
         Line::Function(function) => format!("  {}", function.name),
+        Line::Others(_) => "  all other functions".to_string(),
         Line::Reason(reason) => format!("  ({reason})"),
     }
 }
@@ -103,7 +111,7 @@ fn count_cell(line: &Line, side: impl Fn((f64, f64)) -> f64) -> Cell {
                 Cell::number(instructions(count), count)
             }
         }
-        Line::Reason(_) => Cell::default(),
+        Line::Others(_) | Line::Reason(_) => Cell::default(),
     }
 }
 
@@ -113,11 +121,14 @@ fn change(line: &Line) -> Cell {
             let change = step.after - step.before;
             Cell::number(signed(change, instructions), change)
         }
-        Line::Function(function) => {
-            change_cell(function.after.cast_signed() - function.before.cast_signed())
-        }
+        Line::Function(function) => change_cell(function_change(function)),
+        Line::Others(change) => Cell::number(signed(*change, instructions), *change),
         Line::Reason(_) => Cell::default(),
     }
+}
+
+fn function_change(function: &AtlasFunction) -> i64 {
+    function.after.cast_signed() - function.before.cast_signed()
 }
 
 fn not_judged(rows: &[NotJudged]) -> Table {
