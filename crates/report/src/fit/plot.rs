@@ -12,7 +12,7 @@ use analysis::fit::{Family, Member};
 use itertools::Itertools;
 use model::parameter_value;
 use model::prose::{counted, more};
-use stats::{Interval, Ranged};
+use stats::Ranged;
 
 /// Narrower screens get no plot.
 const NARROWEST: u16 = 60;
@@ -154,7 +154,7 @@ pub fn over_parameter(family: &Family) -> Figure {
     Figure {
         title: format!("Cost over {}", family.parameter),
         description: format!(
-            "{}, both axes logarithmic: measured costs with their intervals, fitted lines dashed.",
+            "{}, both axes logarithmic: measured costs with their intervals for the next run, fitted lines dashed.",
             drawn.into_iter().flatten().join(", ")
         ),
         chart: Chart::Lines(lines),
@@ -176,7 +176,10 @@ fn line(member: &Member) -> Line {
             value: point.value as f64,
             ns: Ranged {
                 value: cost.ns,
-                low_high: cost.interval.map(Interval::ends),
+                low_high: cost.next_run.map(|next| {
+                    let factor = 1.0 + next.alone;
+                    (cost.ns / factor, cost.ns * factor)
+                }),
             },
         })
     });
