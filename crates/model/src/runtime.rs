@@ -18,6 +18,20 @@ const LIBRARIES: &[&str] = &[
     "[vdso]",
     "libuv.",
     "libevent",
+    // Java's native methods.
+    "libjvm.",
+    "libjava.",
+    "libnio.",
+    "libnet.",
+    "libjli.",
+    "libzip.",
+];
+
+/// Packages of Go's standard library, whose functions are called `PACKAGE.NAME`.
+const GO_PACKAGES: &[&str] = &[
+    "archive", "bufio", "bytes", "compress", "context", "crypto", "database", "encoding", "fmt",
+    "hash", "html", "internal", "io", "log", "mime", "net", "os", "path", "reflect", "runtime",
+    "sort", "strings", "sync", "syscall", "text", "time",
 ];
 
 /// The beginnings of the names of functions in programs that have their library in them.
@@ -38,12 +52,6 @@ const FUNCTIONS: &[&str] = &[
     "<core::",
     "alloc::",
     "parking_lot",
-    // Go.
-    "runtime.",
-    "runtime/",
-    "syscall.",
-    "internal/",
-    "sync.",
     // Java.
     "Unsafe_Park",
     "Parker::",
@@ -70,6 +78,7 @@ const FUNCTIONS: &[&str] = &[
     // Node.js.
     "v8::",
     "node::",
+    "Builtins_",
     // The first functions of threads.
     "start_thread",
     "clone",
@@ -103,4 +112,34 @@ pub fn is_runtime(function: &str) -> bool {
         || !bare.contains(char::is_alphabetic)
         || is_known(bare)
         || FUNCTIONS.iter().any(|begin| bare.starts_with(begin))
+        || is_of_go(function)
+}
+
+/// `os.(*File).Write`, `net/http.(*conn).serve`; but not `io.part.0`, a piece of a C function.
+fn is_of_go(function: &str) -> bool {
+    const PIECES: &[&str] = &["part", "constprop", "isra", "cold", "llvm"];
+    let Some((package, name)) = function.split_once(['.', '/']) else {
+        return false;
+    };
+    GO_PACKAGES.contains(&package) && !PIECES.iter().any(|piece| name.starts_with(piece))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_the_standard_library_of_go_are_the_runtimes() {
+        for (function, expected) in [
+            ("os.(*File).Write", true),
+            ("net/http.(*conn).serve", true),
+            ("runtime.mcall", true),
+            ("main.logLine", false),
+            ("example.com/os.Write", false),
+            ("io.part.0", false),
+            ("Builtins_CallApiCallback", true),
+        ] {
+            assert_eq!(is_runtime(function), expected, "{function}");
+        }
+    }
 }
