@@ -14,7 +14,7 @@ const MOST_PATHS: usize = 3;
 pub fn line(advice: &Advice, time: &Spent, bare_s: f64) -> String {
     let saved = advice.saved.map_or_else(
         || "its time is not known".to_string(),
-        |saved| saving(saved, &whole(advice.time, time, bare_s)),
+        |saved| saving(saved, whole(advice.time, time, bare_s)),
     );
     let change = advice.change;
     let change = change[..1].to_uppercase() + &change[1..];
@@ -25,23 +25,26 @@ pub fn line(advice: &Advice, time: &Spent, bare_s: f64) -> String {
     )
 }
 
-/// ` of 0.40 s`: the time that the saving is a part of.
-fn whole(saves: Time, time: &Spent, bare_s: f64) -> String {
+/// The time that the saving is a part of, and of which kind it is.
+fn whole(saves: Time, time: &Spent, bare_s: f64) -> (Option<f64>, &'static str) {
     let of_cpu = saves == Time::Cpu && time.parallel_s().is_some();
-    let (whole_s, unit) = if of_cpu {
+    if of_cpu {
         (time.cpu_s, " of CPU time")
     } else if is_traced(time) {
         (time.untraced_s(bare_s), " without tracing")
     } else {
         (time.whole_s(), "")
-    };
-    whole_s.map_or_else(String::new, |whole_s| {
-        format!(" of {}{unit}", duration(whole_s))
-    })
+    }
 }
 
-fn saving(saved: Seconds, of_time: &str) -> String {
-    let [value, low, high] = [saved.value, saved.low, saved.high].map(duration);
+/// `about 0.06 s of 0.40 s (0.05 s to 0.07 s)`: never more than the whole.
+fn saving(saved: Seconds, (whole_s, unit): (Option<f64>, &str)) -> String {
+    let of_time = whole_s.map_or_else(String::new, |whole_s| {
+        format!(" of {}{unit}", duration(whole_s))
+    });
+    let most_s = whole_s.unwrap_or(f64::INFINITY);
+    let ends = [saved.value, saved.low, saved.high];
+    let [value, low, high] = ends.map(|seconds| duration(seconds.min(most_s)));
     if low == high {
         format!("about {value}{of_time}")
     } else if saved.low == 0.0 {
@@ -154,8 +157,16 @@ mod tests {
             }
         }
 
-        assert_eq!(whole(Time::Elapsed, &spent(0.001), 0.0), " of 1.00 s");
-        let without = whole(Time::Elapsed, &spent(0.2), 0.0);
-        assert_eq!(without, " of 0.8000 s without tracing");
+        let saved = Seconds::scaled(0.7, [0.5, 1.0, 2.0]);
+        for (tracer_s, expected) in [
+            (0.001, "about 0.7000 s of 1.00 s (0.3500 s to 1.00 s)"),
+            (
+                0.2,
+                "about 0.7000 s of 0.8000 s without tracing (0.3500 s to 0.8000 s)",
+            ),
+        ] {
+            let whole = whole(Time::Elapsed, &spent(tracer_s), 0.0);
+            assert_eq!(saving(saved, whole), expected);
+        }
     }
 }
