@@ -40,6 +40,8 @@ pub struct Cache {
 }
 
 const UNFINISHED: &str = ".building-";
+/// Each is an open file, of which a process may have 1,024 by default.
+const MOST_LOCKS: usize = 256;
 
 impl Cache {
     /// The user's own, or one that is removed with the run if no place for the user's is safe. Builds that other runs left unfinished
@@ -98,7 +100,9 @@ impl Cache {
     fn lock(&self, target: &Path) {
         let lock = || open::directory(target).ok().and_then(lock::shared);
         let mut used = self.used.borrow_mut();
-        used.entry(target.to_path_buf()).or_insert_with(lock);
+        if used.len() < MOST_LOCKS {
+            used.entry(target.to_path_buf()).or_insert_with(lock);
+        }
     }
 
     /// Whether there is a build of this key; its digests are not checked.
