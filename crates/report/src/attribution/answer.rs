@@ -140,10 +140,8 @@ fn lock_bound(ledger: &Ledger) -> Option<String> {
         waits.push(wait);
     }
     let all = locks.len() as u64;
-    let most = locks
-        .into_iter()
-        .max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
-    let ((process, on), (_, waits)) = most?;
+    let locks = locks.into_iter();
+    let ((process, on), (_, waits)) = locks.max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
     // The address of a lock that is no variable means nothing to a reader: its functions do.
     let on = on.as_deref().map(notes::lock);
     let on = on

@@ -283,30 +283,22 @@ fn notes(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// Operations that leave out what others do, and the studies that measure the whole.
-const POINTERS: [(&str, &str); 2] = [
-    (
-        "io.mmap_read",
-        "copies from pages that are mapped already: 'run --study io-strategies' adds open, mmap and page faults",
-    ),
-    (
-        "event.uring_read",
-        "'run --study uring-reads' finds the number of reads from which on io_uring is faster than pread",
-    ),
+/// Notes on operations that leave out what others do: the studies that measure the whole.
+const POINTERS: [&str; 2] = [
+    "io.mmap_read: copies from pages that are mapped already: 'run --study io-strategies' adds open, mmap and page faults",
+    "event.uring_read: 'run --study uring-reads' finds the number of reads from which on io_uring is faster than pread",
 ];
 
 fn pointers(summary: &Summary) -> Vec<String> {
     let rows = summary.rows.iter();
     let operations: Vec<&str> = rows.map(|row| row.case.operation.as_str()).collect();
-    let reads = ["io.read_file", "io.pread"];
-    if !reads.iter().any(|read| operations.contains(read)) {
+    if !operations.contains(&"io.read_file") && !operations.contains(&"io.pread") {
         return Vec::new();
     }
-    let shown = POINTERS
-        .iter()
-        .filter(|(operation, _)| operations.contains(operation));
-    let notes = shown.map(|(operation, text)| format!("{operation}: {text}"));
-    notes.collect()
+    let notes = POINTERS.iter().map(ToString::to_string);
+    notes
+        .filter(|note| operations.contains(&note.split(':').next().unwrap_or_default()))
+        .collect()
 }
 
 /// Unless more are needed to explain cells and name labels.

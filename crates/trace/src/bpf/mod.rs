@@ -27,7 +27,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
-use sys::bpf::layout::{kind, state};
+use sys::bpf::layout::state;
 use sys::bpf::{self, Calibration, Config, Each, GroupBy, Kind, Live, MANY, Programs, Raw, Scope};
 use sys::{pidfd, tracee, tree};
 
@@ -349,7 +349,7 @@ impl Bpf {
 
     fn collected(&self, followed: &Followed) -> Result<(Profile, bool)> {
         let mut raw = self.programs.read()?;
-        self.name_futexes(&mut raw);
+        threads::name_futexes(&self.reader, &mut raw);
         let mut collected = Profile {
             tracer: self.facts(&raw),
             ending: self.ending,
@@ -414,30 +414,6 @@ impl Bpf {
         );
         if let Some(outside) = &mut collected.usage.outside {
             outside.functions = outside::functions(raw, &self.reader);
-        }
-    }
-
-    /// Gives futexes that are variables of a program the names of these.
-    fn name_futexes(&self, raw: &mut Raw) {
-        let names = raw.names.iter();
-        let futexes: Vec<(u64, u32, u64)> = names
-            .filter(|(_, name)| name.kind as u8 == kind::FUTEX)
-            .map(|(hash, name)| (*hash, name.device, name.inode))
-            .collect();
-        if futexes.is_empty() {
-            return;
-        }
-        let variables = self.reader.ask(move |stacks| {
-            let futexes = futexes.iter();
-            let named = futexes.map(|(hash, pid, at)| (*hash, stacks.variable(*pid, *at)));
-            named.collect::<Vec<_>>()
-        });
-        for (hash, variable) in variables.unwrap_or_default() {
-            if let (Some(name), Some(variable)) = (raw.names.get_mut(&hash), variable) {
-                let length = variable.len().min(name.text.len());
-                name.text[..length].copy_from_slice(&variable.as_bytes()[..length]);
-                name.length = length as u16;
-            }
         }
     }
 

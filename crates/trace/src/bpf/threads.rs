@@ -3,7 +3,7 @@
 use super::decode::{self, Decoder};
 use super::details;
 use crate::mounts::Mounts;
-use crate::stacks::Named;
+use crate::stacks::{Named, Reader};
 use model::runtime::PYTHON_LOCK;
 use model::{
     DescriptorKind, OpenCall, Peer, Profile, Requests, RingCount, RingWay, Thread, ThreadTime,
@@ -12,8 +12,8 @@ use model::{
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt;
-use sys::bpf::layout::{ACCEPTED, wait, waker};
-use sys::bpf::{Key, Live, Name, PolledKey, StackKey, WaitKey};
+use sys::bpf::layout::{ACCEPTED, kind, wait, waker};
+use sys::bpf::{Key, Live, Name, PolledKey, Raw, StackKey, WaitKey};
 use sys::proc_stat;
 use sys::usage::Used;
 
@@ -41,6 +41,30 @@ pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profil
     into.threads = threads(decoder, mounts, named);
     into.requests = requests(decoder, mounts);
     into.rings = rings(decoder);
+}
+
+/// Gives futexes that are variables of a program the names of these.
+pub fn name_futexes(reader: &Reader, raw: &mut Raw) {
+    let names = raw.names.iter();
+    let futexes = names.filter(|(_, name)| name.kind as u8 == kind::FUTEX);
+    let futexes: Vec<(u64, u32, u64)> = futexes
+        .map(|(hash, name)| (*hash, name.device, name.inode))
+        .collect();
+    if futexes.is_empty() {
+        return;
+    }
+    let variables = reader.ask(move |stacks| {
+        let named = futexes.iter();
+        let named = named.map(|(hash, pid, at)| Some((*hash, stacks.variable(*pid, *at)?)));
+        named.flatten().collect::<Vec<_>>()
+    });
+    for (hash, variable) in variables.unwrap_or_default() {
+        if let Some(name) = raw.names.get_mut(&hash) {
+            let length = variable.len().min(name.text.len());
+            name.text[..length].copy_from_slice(&variable.as_bytes()[..length]);
+            name.length = length as u16;
+        }
+    }
 }
 
 pub fn time(used: &Used) -> ThreadTime {
