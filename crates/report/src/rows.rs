@@ -8,7 +8,7 @@ use analysis::summary::{Row, summarize};
 use anyhow::Result;
 use document::Records;
 use itertools::Itertools;
-use model::{Host, Run, Unit, word};
+use model::{Host, NATIVE, Run, Unit, word};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -81,9 +81,6 @@ fn kinds<'a, T: Serialize + 'a>(warnings: impl IntoIterator<Item = &'a T>) -> St
         .collect();
     kinds.into_iter().join(" ")
 }
-
-/// The environment of the probe as it was built with syscost.
-const NATIVE: &str = "native";
 
 /// The machine that a row is of, as far as it groups rows. In an environment it may be another than
 /// the run's: a wrong kernel is worse than none.

@@ -2,7 +2,7 @@
 //! exclude_guest is set: workers run no guests.
 
 use super::Sources;
-use super::perf::{Attributes, DISABLE, DISABLED, ENABLE, INHERIT, NO_GROUP, control, open};
+use super::perf::{Attributes, DISABLE, DISABLED, ENABLE, INHERIT, control, open};
 use super::proc_stat::{self, ProcStat};
 use super::tree::numbers;
 use model::{EVENTS, Event};
@@ -21,7 +21,7 @@ pub type Offer = Vec<(&'static Event, Result<(), String>)>;
 /// Opens each one on this process for a moment.
 pub fn offer(sources: &Sources) -> Offer {
     fn tried(event: &Event) -> Result<(), Errno> {
-        open(&attributes(event), 0, NO_GROUP).map(drop)
+        open(&attributes(event), 0).map(drop)
     }
 
     EVENTS
@@ -68,11 +68,7 @@ pub struct Counter(File);
 impl Counter {
     /// Attaches a counter to a process and what it starts from now on. It does not count until it is switched on.
     pub fn attach(event: &Event, pid: u32) -> io::Result<Counter> {
-        Ok(Counter(open(
-            &attributes(event),
-            pid.cast_signed(),
-            NO_GROUP,
-        )?))
+        Ok(Counter(open(&attributes(event), pid.cast_signed())?))
     }
 
     /// Starts or stops counting, in all children that have been started since.

@@ -296,21 +296,23 @@ impl Follower {
 
     fn at_call(&mut self, tid: i32) -> Result<Option<Event>, Errno> {
         match syscall_stop(tid)? {
-            SyscallStop::Entry(call) if self.at_entries => {
-                Ok(self.stop_at(tid, Event::Filtered(call)))
-            }
-            SyscallStop::Entry(call) => Ok(self.stop_at(tid, Event::Entered(call))),
-            SyscallStop::Exit { .. } if self.at_entries => self.go_on(tid, 0).map(|()| None),
+            SyscallStop::Entry(call) if self.at_entries => self.stop_at(tid, Event::Filtered(call)),
+            SyscallStop::Entry(call) => self.stop_at(tid, Event::Entered(call)),
+            SyscallStop::Exit { .. } if self.at_entries => self.pass(tid),
             SyscallStop::Exit { result, failed } => {
-                Ok(self.stop_at(tid, Event::Left { result, failed }))
+                self.stop_at(tid, Event::Left { result, failed })
             }
-            SyscallStop::Filter(_) | SyscallStop::None => self.go_on(tid, 0).map(|()| None),
+            SyscallStop::Filter(_) | SyscallStop::None => self.pass(tid),
         }
     }
 
-    fn stop_at(&mut self, tid: i32, what: Event) -> Option<Event> {
+    fn stop_at(&mut self, tid: i32, what: Event) -> Result<Option<Event>, Errno> {
         self.stopped = Some(tid);
-        Some(what)
+        Ok(Some(what))
+    }
+
+    fn pass(&mut self, tid: i32) -> Result<Option<Event>, Errno> {
+        self.go_on(tid, 0).map(|()| None)
     }
 
     fn at_stop(&mut self, tid: i32, signal: i32) -> Result<Option<Event>, Errno> {
@@ -323,7 +325,7 @@ impl Follower {
             return tracee::take_stop(tid).map(|_| None);
         }
         if self.held.remove(&tid) {
-            return Ok(self.stop_at(tid, Event::Started { tid, by: None }));
+            return self.stop_at(tid, Event::Started { tid, by: None });
         }
         if matches!(
             signal,
@@ -333,7 +335,7 @@ impl Follower {
             tracee::wait(Whose::One(tid), libc::WNOHANG)?;
             return tracee::listen(tid).map(|()| None);
         }
-        self.go_on(tid, 0).map(|()| None)
+        self.pass(tid)
     }
 
     fn at_event(&mut self, tid: i32, event: i32) -> Result<Option<Event>, Errno> {
@@ -347,7 +349,7 @@ impl Follower {
                 };
                 if self.held.remove(&child) {
                     self.unannounced.remove(&child);
-                    return Ok(self.stop_at(child, started));
+                    return self.stop_at(child, started);
                 }
                 // It may have been seen before, and may even have ended.
                 let seen =
@@ -361,17 +363,15 @@ impl Follower {
                 if let Some(stops) = self.tracees.remove(&former) {
                     self.tracees.insert(tid, stops + u64::from(former != tid));
                 }
-                Ok(self.stop_at(tid, Event::Executed { former }))
+                self.stop_at(tid, Event::Executed { former })
             }
             // It stopped at the entry already.
-            libc::PTRACE_EVENT_SECCOMP if self.by_entry.contains(&tid) => {
-                self.go_on(tid, 0).map(|()| None)
-            }
+            libc::PTRACE_EVENT_SECCOMP if self.by_entry.contains(&tid) => self.pass(tid),
             libc::PTRACE_EVENT_SECCOMP => match syscall_stop(tid)? {
-                SyscallStop::Filter(call) => Ok(self.stop_at(tid, Event::Filtered(call))),
-                _ => self.go_on(tid, 0).map(|()| None),
+                SyscallStop::Filter(call) => self.stop_at(tid, Event::Filtered(call)),
+                _ => self.pass(tid),
             },
-            _ => self.go_on(tid, 0).map(|()| None),
+            _ => self.pass(tid),
         }
     }
 

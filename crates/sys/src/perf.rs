@@ -43,24 +43,19 @@ const SET_BPF: u64 = 0x4004_2408;
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 const ANY_CPU: libc::c_int = -1;
 const ALL_TASKS: libc::c_int = -1;
-pub const NO_GROUP: libc::c_int = -1;
+const NO_GROUP: libc::c_int = -1;
 
-/// The caller's if `tid` is 0; in the group that the descriptor `group` leads.
-pub fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Result<File, Errno> {
-    open_on(attributes, tid, ANY_CPU, group)
+/// The caller's if `tid` is 0.
+pub fn open(attributes: &Attributes, tid: i32) -> Result<File, Errno> {
+    open_on(attributes, tid, ANY_CPU)
 }
 
 /// Opens an event of all tasks on one CPU, which needs privilege.
 pub fn open_of_cpu(attributes: &Attributes, cpu: u32) -> Result<File, Errno> {
-    open_on(attributes, ALL_TASKS, cpu.cast_signed(), NO_GROUP)
+    open_on(attributes, ALL_TASKS, cpu.cast_signed())
 }
 
-fn open_on(
-    attributes: &Attributes,
-    tid: i32,
-    cpu: libc::c_int,
-    group: libc::c_int,
-) -> Result<File, Errno> {
+fn open_on(attributes: &Attributes, tid: i32, cpu: libc::c_int) -> Result<File, Errno> {
     // SAFETY: the kernel reads `size` bytes, the size of the structure; a result that is not negative is a new
     // descriptor, which nothing else owns.
     unsafe {
@@ -69,7 +64,7 @@ fn open_on(
             std::ptr::from_ref(attributes),
             tid,
             cpu,
-            group,
+            NO_GROUP,
             CLOSE_ON_EXEC,
         );
         Ok(File::from_raw_fd(Errno::result(fd)? as i32))

@@ -174,12 +174,11 @@ fn control(column: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
 }
 
 fn same_machine(column: &Column, base: &Column) -> bool {
-    fn facts(host: &'_ model::Host) -> [Option<String>; 3] {
-        [host.name.clone(), host.cpu.clone(), host.kernel.clone()]
-    }
-
-    let (host, base) = (&column.info.host, &base.info.host);
-    facts(host) == facts(base)
+    let [facts, base_facts] = [column, base].map(|column| {
+        let host = &column.info.host;
+        (&host.name, &host.cpu, &host.kernel)
+    });
+    facts == base_facts
 }
 
 /// `None` unless at least `fewest` of `operations` are in all runs.

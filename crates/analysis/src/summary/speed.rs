@@ -1,7 +1,7 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
 use super::warning::FEW_CALM;
-use model::{Case, Measurement, PANEL, PANEL_IN_USER_MODE, Run, SPIN};
+use model::{Case, Measurement, NATIVE, PANEL, PANEL_IN_USER_MODE, Run, SPIN};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{BETWEEN_RUNS, Calm, Deviation, FEWEST_MEMBERS, Launches, Side};
@@ -137,8 +137,6 @@ fn yardsticks(members: &[(&Case, &Measurement)], user: bool, without: &Case) -> 
         .filter(|i| in_user_mode(members[*i].0) == user && members[*i].0 != without)
         .collect()
 }
-
-const NATIVE: &str = "native";
 
 /// One for all members: the native one if the run has it, else that of the first.
 fn environment(run: &Run) -> &str {

@@ -51,14 +51,7 @@ pub fn mean_ratio(summary: &Summary, environment: &str) -> Option<f64> {
         .rows
         .iter()
         .filter(|row| row.case.environment == environment);
-    let ratios: Vec<f64> = rows
-        .filter_map(|row| Some(row.versus.as_ref()?.ratio.value.ln()))
-        .collect();
-    if ratios.is_empty() {
-        None
-    } else {
-        Some((ratios.iter().sum::<f64>() / ratios.len() as f64).exp())
-    }
+    stats::geometric_mean(rows.filter_map(|row| Some(row.versus.as_ref()?.ratio.value)))
 }
 
 #[cfg(test)]

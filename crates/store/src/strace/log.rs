@@ -63,7 +63,7 @@ impl Log {
         prefix
             .stamp
             .iter()
-            .for_each(|stamp| self.timeline.add(*stamp));
+            .for_each(|stamp| self.timeline.clock.add(*stamp));
         let resumes = matches!(about, Line::Resumed(..));
         // Without a number, the only live thread made the call: strace numbers lines once there are several.
         let thread = match prefix.thread {
@@ -326,7 +326,7 @@ impl Log {
         let warnings = self.warnings();
         let mut profile = self.tally.profile(|caller| self.threads.name(caller));
         (profile.warnings, profile.complete) = (warnings, !self.detached);
-        profile.usage.wall_ns = self.timeline.wall_ns();
+        profile.usage.wall_ns = self.timeline.clock.wall_ns();
         profile.usage.longest_gap = self.timeline.longest_gap();
         if let Some((processes, threads)) = self.threads.counts() {
             (profile.usage.processes, profile.usage.threads) = (Some(processes), Some(threads));

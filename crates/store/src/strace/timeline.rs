@@ -10,7 +10,7 @@ const SLOWEST: usize = 20;
 
 #[derive(Default)]
 pub struct Timeline {
-    clock: Clock,
+    pub clock: Clock,
     /// For each thread, the end of its last call or, if its duration is not known, the beginning.
     last: HashMap<u64, (f64, String)>,
     longest_gap: Option<Gap>,
@@ -19,10 +19,6 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    pub fn add(&mut self, stamp: Stamp) {
-        self.clock.add(stamp);
-    }
-
     pub fn rename(&mut self, from: u64, to: u64) {
         let last = self.last.remove(&from);
         self.last.extend(last.map(|last| (to, last)));
@@ -68,10 +64,6 @@ impl Timeline {
         }
     }
 
-    pub fn wall_ns(&self) -> Option<u64> {
-        self.clock.wall_ns()
-    }
-
     /// The longest time in which a thread made no call; `None` without times.
     pub fn longest_gap(&self) -> Option<Gap> {
         self.longest_gap.clone()
@@ -84,7 +76,7 @@ impl Timeline {
 }
 
 #[derive(Default)]
-struct Clock {
+pub struct Clock {
     now: Option<f64>,
     /// The first, the least and the greatest.
     ends: Option<(f64, f64, f64)>,
@@ -92,7 +84,7 @@ struct Clock {
 }
 
 impl Clock {
-    fn add(&mut self, stamp: Stamp) {
+    pub fn add(&mut self, stamp: Stamp) {
         let now = match stamp {
             Stamp::Since(seconds) => self.now.unwrap_or(0.0) + seconds,
             Stamp::Clock(seconds) => self.today(seconds),
@@ -127,7 +119,7 @@ impl Clock {
         since.map_or(0, |since| (since.max(0.0) * 1e9) as u64)
     }
 
-    fn wall_ns(&self) -> Option<u64> {
+    pub fn wall_ns(&self) -> Option<u64> {
         let (_, least, most) = self.ends?;
         let wall = most - least;
         // More than 30 years would be a mixture of two kinds of times.

@@ -120,7 +120,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 
     /// Instructions refer to the map by it; valid as long as this lives.
-    pub fn descriptor(&self) -> i32 {
+    pub fn as_raw_fd(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 

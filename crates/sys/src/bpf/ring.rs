@@ -67,7 +67,7 @@ impl Ring {
     }
 
     /// Instructions refer to the ring by it; valid as long as this lives.
-    pub fn descriptor(&self) -> i32 {
+    pub fn as_raw_fd(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 

@@ -5,7 +5,7 @@
 
 use crate::Sources;
 use crate::perf::{
-    Attributes, DISABLED, ENABLE, NO_GROUP, SOFTWARE, control, open, open_of_cpu, set_program,
+    Attributes, DISABLED, ENABLE, SOFTWARE, control, open, open_of_cpu, set_program,
 };
 use anyhow::{Context, Result};
 use stats::median;
@@ -50,7 +50,7 @@ impl Sampler {
             events: Vec::new(),
         };
         if interruption.is_zero() {
-            let event = open(&sampler.attributes(), 0, NO_GROUP)
+            let event = open(&sampler.attributes(), 0)
                 .context("the kernel refuses to sample this process")?;
             sampler
                 .attach(&event)

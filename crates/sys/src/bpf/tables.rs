@@ -64,53 +64,59 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Room only for what `settings` ask for.
+    /// Room only for what `settings` ask for. A map that is not needed has one entry: programs refer to it in any case, but it takes no memory.
     pub fn create(object: &Object, settings: &Settings) -> Result<Tables> {
+        fn unless(is_needed: bool) -> Option<u32> {
+            if is_needed { None } else { Some(1) }
+        }
+
         let types = sys::load_btf(&storage_btf())
             .context("the kernel refuses the types of task storage")?;
         let marks = MapSpec {
             types: Some((types.as_fd(), 1, 2)),
-            ..sized(object, "marks", 0)?
+            ..defined(object, "marks", Some(0))?
         };
-        let cpus = possible_cpus()?;
+        let cpus = Some(possible_cpus()?);
         let (samplers, sites, ring_bytes) = match settings.stacks {
-            0 => (1, 1, PAGE),
+            0 => (Some(1), 1, PAGE),
             1 => (cpus, SITES, RING_BYTES),
             _ => (cpus, WAITING_SITES, WAITING_RING_BYTES),
         };
-        let waits = settings.waits > 0;
+        let has_objects = settings.paths + settings.descriptors > 0;
+        let waits = unless(settings.waits > 0);
         let by_tree = settings.group_by == GroupBy::Tree as u8;
         let tables = Tables {
-            windows: create(object, &sized(object, "windows", cpus)?)?,
-            tasks: unread(object, &sized(object, "tasks", settings.task_mask + 1)?)?,
+            windows: map(object, "windows", cpus)?,
+            tasks: unread(object, "tasks", Some(settings.task_mask + 1))?,
             marks: create(object, &marks)?,
-            calls: create(object, &calls(object, settings)?)?,
-            durations: create(object, &defined(object, "durations")?)?,
-            groups: create(object, &defined(object, "groups")?)?,
-            usage: create(object, &defined(object, "usage")?)?,
-            started: create(object, &if_wanted(object, "started", by_tree)?)?,
-            sections: create(object, &if_wanted(object, "sections", by_tree)?)?,
-            objects: create(
+            calls: map(object, "calls", calls(settings))?,
+            durations: map(object, "durations", None)?,
+            groups: map(object, "groups", None)?,
+            usage: map(object, "usage", None)?,
+            started: map(object, "started", unless(by_tree))?,
+            sections: map(object, "sections", unless(by_tree))?,
+            objects: map(object, "objects", unless(has_objects))?,
+            waits: map(object, "waits", waits)?,
+            locks: map(object, "locks", waits)?,
+            polled: map(object, "polled", waits)?,
+            ended_tasks: map(object, "ended_tasks", waits)?,
+            next: unread(object, "next", None)?,
+            connections: unread(object, "connections", waits)?,
+            ring_requests: unread(object, "ring_requests", waits)?,
+            rings: map(object, "rings", waits)?,
+            served: map(object, "served", waits)?,
+            names: map(
                 object,
-                &if_wanted(object, "objects", has_objects(settings))?,
+                "names",
+                names(has_objects || waits.is_none(), by_tree),
             )?,
-            waits: create(object, &if_wanted(object, "waits", waits)?)?,
-            locks: create(object, &if_wanted(object, "locks", waits)?)?,
-            polled: create(object, &if_wanted(object, "polled", waits)?)?,
-            ended_tasks: create(object, &if_wanted(object, "ended_tasks", waits)?)?,
-            next: unread(object, &defined(object, "next")?)?,
-            connections: unread(object, &if_wanted(object, "connections", waits)?)?,
-            ring_requests: unread(object, &if_wanted(object, "ring_requests", waits)?)?,
-            rings: create(object, &if_wanted(object, "rings", waits)?)?,
-            served: create(object, &if_wanted(object, "served", waits)?)?,
-            names: create(object, &names(object, settings)?)?,
-            stack_counts: create(object, &sized(object, "stack_counts", sites)?)?,
-            samples: unread(object, &sized(object, "samples", samplers)?)?,
-            scripts: unread(object, &defined(object, "scripts")?)?,
-            pythons: create(object, &defined(object, "pythons")?)?,
+            stack_counts: map(object, "stack_counts", Some(sites))?,
+            samples: unread(object, "samples", samplers)?,
+            scripts: unread(object, "scripts", None)?,
+            pythons: map(object, "pythons", None)?,
             events: Ring::create("events", ring_bytes)?,
-            details: create(object, &sized(object, "details", cpus)?)?,
-            places: create(object, &if_wanted(object, "places", settings.times > 0)?)?,
+            details: map(object, "details", cpus)?,
+            places: map(object, "places", unless(settings.times > 0))?,
             globals: Map::create(&array("globals", MAPPABLE))?,
             ended: Map::create(&array("ended", 0))?,
             settings: Map::create(&array("config", READ_ONLY))?,
@@ -126,44 +132,35 @@ impl Tables {
         macro_rules! descriptor_of {
             ($($map:ident)*) => {
                 match name {
-                    $(stringify!($map) => self.$map.descriptor(),)*
-                    "config" => self.settings.descriptor(),
-                    "tasks" => self.tasks.as_raw_fd(),
-                    "samples" => self.samples.as_raw_fd(),
-                    "scripts" => self.scripts.as_raw_fd(),
-                    "next" => self.next.as_raw_fd(),
-                    "connections" => self.connections.as_raw_fd(),
-                    "ring_requests" => self.ring_requests.as_raw_fd(),
+                    $(stringify!($map) => self.$map.as_raw_fd(),)*
+                    "config" => self.settings.as_raw_fd(),
                     _ => return None,
                 }
             };
         }
         Some(MapReference {
             descriptor: descriptor_of!(
-                windows marks calls durations groups usage started sections objects waits locks polled served rings ended_tasks names stack_counts events details places globals ended pythons
+                windows tasks marks calls durations groups usage started sections objects waits locks polled served rings ended_tasks names stack_counts events details places globals ended pythons samples scripts next connections ring_requests
             ),
             value: matches!(name, "globals" | "config" | "ended"),
         })
     }
 }
 
-fn has_objects(settings: &Settings) -> bool {
-    settings.paths + settings.descriptors > 0
-}
-
-fn calls(object: &Object, settings: &Settings) -> Result<MapSpec<'static>> {
+fn calls(settings: &Settings) -> Option<u32> {
     if settings.group_by == GroupBy::Process as u8 {
-        return sized(object, "calls", CALLS_BY_PROCESS);
+        Some(CALLS_BY_PROCESS)
+    } else {
+        None
     }
-    defined(object, "calls")
 }
 
-fn names(object: &Object, settings: &Settings) -> Result<MapSpec<'static>> {
-    let is_wanted = has_objects(settings) || settings.waits > 0;
-    if !is_wanted && settings.group_by == GroupBy::Tree as u8 {
-        return sized(object, "names", SECTIONS);
+fn names(is_wanted: bool, by_tree: bool) -> Option<u32> {
+    match (is_wanted, by_tree) {
+        (true, _) => None,
+        (false, true) => Some(SECTIONS),
+        (false, false) => Some(1),
     }
-    if_wanted(object, "names", is_wanted)
 }
 
 fn array(name: &str, flags: u32) -> MapSpec<'_> {
@@ -176,34 +173,22 @@ fn array(name: &str, flags: u32) -> MapSpec<'_> {
     }
 }
 
-/// A map of its full size if it is wanted, else of one entry: programs refer to it in any case, but it takes no memory.
-fn if_wanted<'a>(object: &Object, name: &'a str, is_wanted: bool) -> Result<MapSpec<'a>> {
-    if is_wanted {
-        defined(object, name)
-    } else {
-        sized(object, name, 1)
-    }
-}
-
-fn sized<'a>(object: &Object, name: &'a str, max_entries: u32) -> Result<MapSpec<'a>> {
-    Ok(MapSpec {
-        max_entries,
-        ..defined(object, name)?
-    })
-}
-
-/// Hashes are preallocated: inserting at a tracepoint never allocates memory.
-fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
+/// Hashes are preallocated: inserting at a tracepoint never allocates memory. `entries` replaces the number in the definition.
+fn defined<'a>(object: &Object, name: &'a str, entries: Option<u32>) -> Result<MapSpec<'a>> {
     let map = object
         .map(name)
         .with_context(|| format!("there is no BPF map '{name}'"))?;
     Ok(MapSpec {
         name,
         kind: map.kind,
-        max_entries: map.entries,
+        max_entries: entries.unwrap_or(map.entries),
         flags: map.flags,
         types: None,
     })
+}
+
+fn map<K: Plain, V: Plain>(object: &Object, name: &str, entries: Option<u32>) -> Result<Map<K, V>> {
+    create(object, &defined(object, name, entries)?)
 }
 
 /// Keys and values must be as long as the programs define them.
@@ -219,12 +204,11 @@ fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, 
     Map::create(spec)
 }
 
-fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
-    let map = object
-        .map(spec.name)
-        .with_context(|| format!("there is no BPF map '{}'", spec.name))?;
-    maps::create(spec, map.key_bytes, map.value_bytes)
-        .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))
+fn unread(object: &Object, name: &str, entries: Option<u32>) -> Result<OwnedFd> {
+    let spec = defined(object, name, entries)?;
+    let bytes = object.map(name).map(|map| (map.key_bytes, map.value_bytes));
+    let (key, value) = bytes.unwrap_or_default();
+    maps::create(&spec, key, value).with_context(|| format!("the kernel refuses BPF map '{name}'"))
 }
 
 fn possible_cpus() -> Result<u32> {

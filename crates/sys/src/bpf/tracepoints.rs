@@ -1,6 +1,6 @@
 //! Attaches programs to tracepoints by perf, which disables preemption around them.
 
-use crate::perf::{Attributes, NO_GROUP, open, set_program};
+use crate::perf::{Attributes, open, set_program};
 use anyhow::{Context, Result, anyhow};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::read_to_string;
@@ -40,7 +40,7 @@ pub fn attach(program: BorrowedFd, event: &str) -> Result<OwnedFd> {
         config: number(event)?,
         ..Attributes::default()
     };
-    let event = open(&attributes, 0, NO_GROUP)?;
+    let event = open(&attributes, 0)?;
     set_program(&event, program)?;
     Ok(event.into())
 }

@@ -58,6 +58,11 @@ const FIRST_NAMESPACES: &[(&str, &str)] = &[
 
 /// The build that gVisor reports by default; newer ones have their name in the release.
 const GVISOR_BUILD: &str = "#1 SMP Sun Jan 10 15:06:54 PST 2016";
+const KERNELS: &[(&str, &str)] = &[
+    (GVISOR_BUILD, "gvisor"),
+    ("-Microsoft", "wsl1"),
+    ("microsoft-standard", "wsl2"),
+];
 
 /// The hypervisor's name, by the best source there is: its own directory, its guests' clock sources, the firmware. `none` if the CPU
 /// reports that there is no hypervisor, `unnamed` if it reports one that nothing names.
@@ -110,20 +115,11 @@ pub fn container(sources: &Sources) -> Option<String> {
 }
 
 fn sandbox(sources: &Sources) -> Option<String> {
-    fn known(condition: bool, name: &str) -> Option<String> {
-        if !condition {
-            return None;
-        }
-        Some(name.to_string())
-    }
-
     let version = sources.text("proc/version")?;
-    known(
-        version.to_lowercase().contains("gvisor") || version.contains(GVISOR_BUILD),
-        "gvisor",
-    )
-    .or_else(|| known(version.contains("-Microsoft"), "wsl1"))
-    .or_else(|| known(version.contains("microsoft-standard"), "wsl2"))
+    if version.to_lowercase().contains("gvisor") {
+        return Some("gvisor".to_string());
+    }
+    named(KERNELS, &version)
 }
 
 /// Images keep their marks when they are unpacked for a virtual machine: in the initial namespaces, a mark proves
