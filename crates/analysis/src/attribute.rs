@@ -33,7 +33,7 @@ use spent::Spent;
 use waited::Wait;
 
 /// The analysis of a profile.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub struct Attribution {
     /// The profile's command; empty if it is not known.
     pub command: Vec<String>,

@@ -2,19 +2,19 @@
 
 use crate::attribution::notes::{function, is_traced};
 use crate::numbers::{counted, duration, thousands};
+use analysis::attribute::Attribution;
 use analysis::attribute::advice::{Advice, Time};
 use analysis::attribute::seconds::Seconds;
-use analysis::attribute::spent::Spent;
 use model::prose::some;
 
 const MOST_CALLS: usize = 5;
 const MOST_PATHS: usize = 3;
 
 /// `app: /etc/hostname opened 20,000 times (openat+close), in load(): about 0.06 s of 0.40 s (0.05 s to 0.07 s). Keep it open, ...`
-pub fn line(advice: &Advice, time: &Spent, bare_s: f64) -> String {
+pub fn line(advice: &Advice, attribution: &Attribution) -> String {
     let saved = advice.saved.map_or_else(
         || "its time is not known".to_string(),
-        |saved| saving(saved, whole(advice.time, time, bare_s)),
+        |saved| saving(saved, whole(advice.time, attribution)),
     );
     let change = advice.change;
     let change = change[..1].to_uppercase() + &change[1..];
@@ -26,12 +26,19 @@ pub fn line(advice: &Advice, time: &Spent, bare_s: f64) -> String {
 }
 
 /// The time that the saving is a part of, and of which kind it is.
-fn whole(saves: Time, time: &Spent, bare_s: f64) -> (Option<f64>, &'static str) {
+fn whole(saves: Time, attribution: &Attribution) -> (Option<f64>, &'static str) {
+    let time = &attribution.time;
+    let threads = attribution.threads.as_ref();
     let of_cpu = saves == Time::Cpu && time.parallel_s().is_some();
     if of_cpu {
         (time.cpu_s, " of CPU time")
+    } else if let Some(ledger) = threads.filter(|ledger| saves == Time::Elapsed && ledger.busy > 1)
+    {
+        (Some(ledger.thread_s), " of thread time")
     } else if is_traced(time) {
-        (time.untraced_s(bare_s), " without tracing")
+        let entering = attribution.entering.as_ref();
+        let entering_s = entering.map_or(0.0, |entering| entering.seconds);
+        (time.untraced_s(entering_s), " without tracing")
     } else {
         (time.whole_s(), "")
     }
@@ -140,7 +147,7 @@ fn most(advice: &Advice, paths: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::attribute::spent::{Part, PartKind};
+    use analysis::attribute::spent::{Part, PartKind, Spent};
 
     #[test]
     fn time_that_is_not_the_headlines_has_a_name() {
@@ -165,7 +172,11 @@ mod tests {
                 "about 0.7000 s of 0.8000 s without tracing (0.3500 s to 0.8000 s)",
             ),
         ] {
-            let whole = whole(Time::Elapsed, &spent(tracer_s), 0.0);
+            let attribution = Attribution {
+                time: spent(tracer_s),
+                ..Attribution::default()
+            };
+            let whole = whole(Time::Elapsed, &attribution);
             assert_eq!(saving(saved, whole), expected);
         }
     }

@@ -38,9 +38,8 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     if !profile.is_service() && computes {
         lines.extend(user_bound(&attribution.time));
     }
-    let entering_s = entering_s(attribution);
     match attribution.advice.first() {
-        Some(first) => lines.push(advice::line(first, &attribution.time, entering_s)),
+        Some(first) => lines.push(advice::line(first, attribution)),
         None if lines.is_empty() => lines.push(most(profile, attribution)),
         None => {}
     }
@@ -50,18 +49,11 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
 /// The answer, and the other savings.
 pub fn all_lines(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     let further = attribution.advice.iter().skip(1);
-    let entering_s = entering_s(attribution);
-    let further = further.map(|advice| advice::line(advice, &attribution.time, entering_s));
+    let further = further.map(|advice| advice::line(advice, attribution));
     answer(profile, attribution)
         .into_iter()
         .chain(further)
         .collect()
-}
-
-fn entering_s(attribution: &Attribution) -> f64 {
-    attribution
-        .entering
-        .map_or(0.0, |entering| entering.seconds)
 }
 
 /// The first rows of the table below.
