@@ -3,7 +3,7 @@
 
 use super::advice;
 use super::hung::hung_lines;
-use super::ledger::ledger_rows;
+use super::ledger::{ledger_rows, waited};
 use super::notes;
 use super::rows::Row;
 use super::time::time_rows;
@@ -20,8 +20,8 @@ use model::prose::some;
 /// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
 const MOST_ROWS: usize = 3;
-/// From this share of the threads' time on, waiting for locks is the answer.
-const LOCK_BOUND: f64 = 0.1;
+/// From this share of the threads' time on, waiting for locks or servers is an answer.
+const WAIT_BOUND: f64 = 0.1;
 const MOST_FUNCTIONS: usize = 2;
 /// Parts with a smaller share of the time are not named in the answer.
 const LEAST: f64 = 0.05;
@@ -32,6 +32,7 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     let mut lines = threads.map_or_else(Vec::new, |ledger| hung_lines(attribution, ledger));
     if lines.is_empty() {
         lines.extend(threads.and_then(lock_bound));
+        lines.extend(threads.and_then(server_bound));
     }
     let computes =
         threads.is_none_or(|ledger| seconds_of(ledger, user_mode) > seconds_of(ledger, is_lock));
@@ -108,6 +109,11 @@ fn is_lock(part: &LedgerPart) -> bool {
     part.state == State::Blocked { because }
 }
 
+fn is_server(part: &LedgerPart) -> bool {
+    let because = Because::Peer;
+    part.state == State::Blocked { because }
+}
+
 fn user_mode(part: &LedgerPart) -> bool {
     let cpu = part.cpu.as_ref();
     cpu.is_some_and(|cpu| cpu.kind == PartKind::UserMode)
@@ -121,7 +127,7 @@ fn seconds_of(ledger: &Ledger, is_one: fn(&LedgerPart) -> bool) -> f64 {
 /// The answer for threads that wait for each other's locks: the lock with most of the time, where they wait, and who holds it.
 fn lock_bound(ledger: &Ledger) -> Option<String> {
     let share = seconds_of(ledger, is_lock) / ledger.thread_s;
-    if share < LOCK_BOUND {
+    if share < WAIT_BOUND {
         return None;
     }
     let mut locks: IndexMap<_, (f64, Vec<&LedgerWait>)> = IndexMap::new();
@@ -156,6 +162,21 @@ fn lock_bound(ledger: &Ledger) -> Option<String> {
     });
     Some(format!(
         "Lock contention: threads wait {}% of their time for {lock}{place}{holder}.",
+        percent(100.0 * share)
+    ))
+}
+
+/// The answer for threads that wait for servers, with the wait that takes most of the time.
+fn server_bound(ledger: &Ledger) -> Option<String> {
+    let share = seconds_of(ledger, is_server) / ledger.thread_s;
+    if share < WAIT_BOUND {
+        return None;
+    }
+    let parts = ledger.parts.iter().filter(|part| is_server(part));
+    let most = parts.max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+    let wait = waited(most.wait.as_ref()?);
+    Some(format!(
+        "Waiting for servers takes {}% of the threads' time, most of it {wait}.",
         percent(100.0 * share)
     ))
 }
@@ -226,6 +247,31 @@ mod tests {
         assert_eq!(lock_bound(&ledger).as_deref(), Some(expected));
         ledger.thread_s = 100.0;
         assert_eq!(lock_bound(&ledger), None);
+    }
+
+    #[test]
+    fn the_server_that_threads_wait_for_is_named() {
+        let because = Because::Peer;
+        let mut ledger = Ledger {
+            thread_s: 10.0,
+            parts: vec![LedgerPart {
+                state: State::Blocked { because },
+                seconds: 4.5,
+                waits: None,
+                wait: Some(LedgerWait {
+                    process: "app".into(),
+                    call: "recvfrom".into(),
+                    on: Some("127.0.0.1:9932".into()),
+                    ..LedgerWait::default()
+                }),
+                cpu: None,
+            }],
+            ..Ledger::default()
+        };
+        let expected = "Waiting for servers takes 45% of the threads' time, most of it app: recvfrom of 127.0.0.1:9932.";
+        assert_eq!(server_bound(&ledger).as_deref(), Some(expected));
+        ledger.thread_s = 100.0;
+        assert_eq!(server_bound(&ledger), None);
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn state(state: State, reason: Option<Reason>) -> &'static str {
 }
 
 /// `mutex: lock shared_lock until thread worker, in serve()`, `httpd: recvfrom from clients of 127.0.0.1:80, 4,777 connections`
-fn waited(wait: &LedgerWait) -> String {
+pub fn waited(wait: &LedgerWait) -> String {
     let text = notes::wait(&Wait {
         reason: wait.reason,
         call: wait.call.clone(),
