@@ -21,6 +21,9 @@ pub struct Spent {
     pub wall_s: Option<f64>,
     /// The CPU time of all threads, the sum of the parts' `cpu_s`; `None` if that is not known.
     pub cpu_s: Option<f64>,
+    /// The time of all calls, summed over threads: that of a table or log which has no other time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls_s: Option<f64>,
     /// Wall time with one thread on a CPU, with two, and so on, the last: with that many or more. Empty if that is not known.
     pub on_cpus_s: Vec<f64>,
     /// Samples that the time outside calls was divided by.
@@ -121,6 +124,9 @@ pub fn spent(profile: &Profile) -> Spent {
         && time_spent.whole_s().is_none()
     {
         (time_spent.wall_s, parts) = (Some(wall_s), logged);
+    }
+    if time_spent.whole_s().is_none() {
+        time_spent.calls_s = profile.all_calls().elapsed_ns.map(s);
     }
     parts.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()));
     Spent {

@@ -30,7 +30,9 @@ fn whole(saves: Time, attribution: &Attribution) -> (Option<f64>, &'static str) 
     let time = &attribution.time;
     let threads = attribution.threads.as_ref();
     let of_cpu = saves == Time::Cpu && time.parallel_s().is_some();
-    if of_cpu {
+    if let Some(calls_s) = time.calls_s {
+        (Some(calls_s), " in system calls")
+    } else if of_cpu {
         (time.cpu_s, " of CPU time")
     } else if let Some(ledger) = threads.filter(|ledger| saves == Time::Elapsed && ledger.busy > 1)
     {
@@ -72,8 +74,8 @@ pub fn what(advice: &Advice) -> String {
 }
 
 fn waiting(advice: &Advice) -> &'static str {
-    if advice.time == Time::Elapsed {
-        " (with waiting)"
+    if advice.time == Time::Elapsed && advice.saved.is_some() {
+        ", waiting included"
     } else {
         ""
     }

@@ -92,7 +92,10 @@ pub fn whole(spent: &Spent) -> String {
         }
         (Some(wall_s), ..) => format!("{} of wall time", duration(wall_s)),
         (None, Some(cpu_s), _) => format!("{} of CPU time", duration(cpu_s)),
-        (None, None, _) => "time unknown".to_string(),
+        (None, None, _) => spent.calls_s.map_or_else(
+            || "time unknown".to_string(),
+            |calls_s| format!("{} in system calls", duration(calls_s)),
+        ),
     }
 }
 

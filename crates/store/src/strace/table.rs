@@ -5,9 +5,10 @@ use super::log::Log;
 use super::tally::{Tally, call_name, nanoseconds, parse_count};
 use model::{CallCount, Profile};
 
-const NOTE: &str = "Times are system time or, with -w of strace, elapsed time: the table does not show which. They have the overhead of its \
-    stops. Unknown: classes, errors by name, time on the CPU, blocked time, accounting.";
-
+const NOTE: &str = "Times are system CPU time or, with 'strace -w', elapsed time: the table does not show which. They include the overhead of \
+    strace's stops. Unknown: classes, errors by name, time on the CPU, blocked time, accounting.";
+const ELAPSED_NOTE: &str = "Times are elapsed times of calls: they include waiting. Unknown: classes, errors by name, time on the CPU, blocked time, \
+    accounting.";
 const COUNTS_NOTE: &str =
     "Unknown: classes, errors by name, time on the CPU, blocked time, accounting.";
 
@@ -49,7 +50,7 @@ const KINDS: [Kind; 3] = [
     },
     Kind {
         name: "perf trace -s",
-        note: COUNTS_NOTE,
+        note: ELAPSED_NOTE,
         titles: &[
             "syscall", "calls", "errors", "total", "min", "avg", "max", "stddev",
         ],
@@ -62,7 +63,7 @@ const KINDS: [Kind; 3] = [
     },
     Kind {
         name: "syscount",
-        note: COUNTS_NOTE,
+        note: ELAPSED_NOTE,
         titles: &["SYSCALL", "COUNT", "TIME", "(us)", "(ms)"],
         named: ["SYSCALL", "COUNT", "TIME"],
         units: &[("(ms)", 1e-3), ("(us)", 1e-6), ("", 1e-6)],
@@ -227,8 +228,11 @@ impl Tables {
                 .and_then(|index| self.processes.get(index));
             process.cloned().unwrap_or_default()
         });
+        let elapsed_ns = profile.all_calls().elapsed_ns;
         let (mut times, mut note) = (times, kind.note);
-        if profile.all_calls().elapsed_ns == Some(0) {
+        if elapsed_ns.is_none() {
+            note = COUNTS_NOTE;
+        } else if elapsed_ns == Some(0) {
             let calls = profile.groups.iter_mut().flat_map(|group| &mut group.calls);
             calls.for_each(|count| count.elapsed_ns = None);
             times = Some("no times, because all are 0: strace -c counts ticks of the clock; count with 'strace -c -w'".to_string());

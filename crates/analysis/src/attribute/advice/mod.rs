@@ -93,12 +93,13 @@ fn saved_s(advice: &Advice) -> f64 {
 }
 
 struct Scale {
-    /// Without the time in which the machine ran other programs, and without tracing.
+    /// Without the time in which the machine ran other programs, and without tracing. The time of calls if no other is known.
     wall_s: f64,
     cpu_s: f64,
     tracing_s: f64,
     calls: f64,
     has_one_thread: bool,
+    is_table: bool,
 }
 
 impl Scale {
@@ -108,9 +109,10 @@ impl Scale {
             [usage.user_ns, usage.system_ns].into_iter().flatten(),
         ));
         let elsewhere_s = time.seconds_of(PartKind::WaitingForCpu);
+        let known_s = time.calls_s.unwrap_or(cpu_s);
         let wall_s = usage
             .wall_ns
-            .map_or(cpu_s, |wall_ns| (s(wall_ns) - elsewhere_s).max(0.0));
+            .map_or(known_s, |wall_ns| (s(wall_ns) - elsewhere_s).max(0.0));
         let calls = profile.all_calls().calls as f64;
         let bare_s = calls * null_call_ns.unwrap_or(0.0) / 1e9;
         let traced_s = time.whole_s().zip(time.untraced_s(bare_s));
@@ -125,6 +127,7 @@ impl Scale {
             tracing_s,
             calls,
             has_one_thread: usage.has_one_thread(),
+            is_table: profile.is_table(),
         }
     }
 
@@ -148,6 +151,11 @@ impl Scale {
         let saved = advice.saved;
         Advice {
             saved: saved.map(|saved| saved.at_most(most_s, most_s + self.tracing_s)),
+            time: if self.is_table {
+                Time::Cpu
+            } else {
+                advice.time
+            },
             ..advice
         }
     }

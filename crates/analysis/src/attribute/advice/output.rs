@@ -45,7 +45,8 @@ pub struct Advice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Time {
-    /// On a CPU: also wall time if the process has one thread and nothing else to wait for.
+    /// On a CPU: also wall time if the process has one thread and nothing else to wait for. Those of a table of `strace -c` are elapsed
+    /// times if it was made with -w.
     #[default]
     Cpu,
     /// Between entry and return: with the time that calls wait.
