@@ -121,6 +121,23 @@ pub fn makes_thread(arguments: &str) -> Option<bool> {
     Some(number(flags).map_or(flags.contains("CLONE_THREAD"), |bits| bits & 0x1_0000 != 0))
 }
 
+/// The path of a call, and the directory that `strace -y` shows for a relative one. `None` for a call on a descriptor.
+pub fn used_path(name: &str, arguments: &[&str]) -> Option<(String, Option<String>)> {
+    let Some(Drives::Path { argument }) = drives(name) else {
+        return None;
+    };
+    let at = usize::from(argument);
+    let text = string_in(arguments.get(at)?).filter(|text| !text.is_empty())?;
+    let before = at.checked_sub(1).and_then(|before| arguments.get(before));
+    let directory = before.and_then(|before| before.split_once('<')?.1.strip_suffix('>'));
+    match directory {
+        Some(directory) if !text.starts_with('/') => {
+            Some((format!("{directory}/{text}"), Some(directory.to_string())))
+        }
+        _ => Some((text, None)),
+    }
+}
+
 /// Whether the path is hidden, by -e raw or because it cannot be read.
 pub fn is_hidden_path(name: &str, arguments: &[&str]) -> bool {
     let Some(Drives::Path { argument }) = drives(name) else {
@@ -141,6 +158,11 @@ pub fn program(arguments: &[&str]) -> Option<String> {
         .take(15)
         .collect();
     (!name.is_empty()).then_some(name)
+}
+
+/// The text of a string's argument.
+pub fn string_in(argument: &str) -> Option<String> {
+    path(argument).map(|text| String::from_utf8_lossy(&text).into_owned())
 }
 
 fn path(argument: &str) -> Option<Vec<u8>> {
@@ -194,7 +216,7 @@ fn number(argument: &str) -> Option<u64> {
 }
 
 /// `3</etc/passwd>`, `4<pipe:[17]>` of `strace -y`; -1 is none.
-fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
+pub fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
     let Some((_, rest)) = argument.split_once('<') else {
         return (argument == "-1").then_some(DescriptorKind::None);
     };

@@ -1,13 +1,14 @@
 //! Reads logs line by line: calls of several processes, split in two lines if they overlap, between lines that the processes printed.
 
-use super::arguments::{class, is_hidden_path, makes_thread, program, split};
+use super::arguments::{class, is_hidden_path, makes_thread, program, split, used_path};
+use super::descriptors::Descriptors;
 use super::line::{Call, Line, embedded, ends_call, entered, parse};
 use super::pending::Pending;
 use super::tally::{Caller, Tally, call_name};
 use super::threads::{FIRST, Threads};
 use super::timeline::Timeline;
 use model::clean::excerpt;
-use model::{CallCount, Drives, Profile, SlowCall, drives};
+use model::{CallCount, DescriptorKind, Drives, Profile, SlowCall, drives};
 use std::collections::BTreeSet;
 
 const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
@@ -23,6 +24,7 @@ pub struct Log {
     pending: Pending,
     open: Option<Open>,
     timeline: Timeline,
+    descriptors: Descriptors,
     /// `32 bit`
     modes: BTreeSet<String>,
     /// The line number of the first.
@@ -129,6 +131,7 @@ impl Log {
             self.tally.rename(FIRST, thread);
             self.pending.rename(FIRST, thread);
             self.timeline.rename(FIRST, thread);
+            self.descriptors.forked(FIRST, thread);
         }
         self.threads.runs(thread);
         thread
@@ -241,7 +244,10 @@ impl Log {
         } else {
             Some(bytes.unwrap_or(0))
         };
-        let class = class(&call.name, &arguments, moved, succeeded.is_some());
+        let mut class = class(&call.name, &arguments, moved, succeeded.is_some());
+        class.descriptor = class
+            .descriptor
+            .or_else(|| self.descriptor(thread, &call.name, &arguments));
         // Counted for a warning, because classes lack the depth of such paths.
         self.hidden_paths.0 += u64::from(is_hidden_path(&call.name, &arguments));
         self.hidden_paths.1 |= class.depth.is_some();
@@ -268,25 +274,44 @@ impl Log {
             };
             self.timeline.took(caller, slow, at.0, at.1);
         }
-        self.tally.add(
-            caller,
-            CallCount {
-                calls: 1,
-                unfinished: u64::from(unfinished),
-                errors: call.error.iter().map(|errno| (errno.clone(), 1)).collect(),
-                elapsed_ns,
-                bytes,
-                call: call.name.clone(),
-                class,
-                ..CallCount::default()
-            },
-        );
+        let count = CallCount {
+            calls: 1,
+            unfinished: u64::from(unfinished),
+            errors: call.error.iter().map(|errno| (errno.clone(), 1)).collect(),
+            elapsed_ns,
+            bytes,
+            call: call.name.clone(),
+            ..CallCount::default()
+        };
+        if let Some(path) = used_path(&call.name, &arguments) {
+            self.tally.add_path(caller, path, count.clone());
+        }
+        self.tally.add(caller, CallCount { class, ..count });
         self.follow(caller, call, &arguments);
+    }
+
+    /// The kind of the call's descriptor, by the call that opened it.
+    fn descriptor(&self, thread: u64, name: &str, arguments: &[&str]) -> Option<DescriptorKind> {
+        let (Drives::Bytes { descriptor }
+        | Drives::Descriptor {
+            argument: descriptor,
+        }) = drives(name)?
+        else {
+            return None;
+        };
+        let argument = arguments.get(usize::from(descriptor))?;
+        self.descriptors
+            .kind(self.threads.process(thread), argument)
     }
 
     fn follow(&mut self, caller: Caller, call: &Call, arguments: &[&str]) {
         let (thread, _) = caller;
         let succeeded = call.succeeded();
+        let process = self.threads.process(thread);
+        if let Some(value) = succeeded {
+            self.descriptors
+                .follow(process, &call.name, arguments, value);
+        }
         match call.name.as_str() {
             "clone" | "clone3" | "fork" | "vfork" => {
                 let is_thread = if call.name.ends_with("fork") {
@@ -298,10 +323,14 @@ impl Log {
                     && child > 0
                 {
                     self.threads.made(child, caller, is_thread);
+                    if is_thread != Some(true) {
+                        self.descriptors.forked(process, child);
+                    }
                 }
             }
             "execve" | "execveat" if succeeded.is_some() => {
-                self.threads.starts(thread, program(arguments))
+                self.threads.starts(thread, program(arguments));
+                self.descriptors.executes(process);
             }
             // These never return, so the log has no result.
             "exit" | "exit_group" if call.is_unfinished() => self.threads.ends(thread),

@@ -3,6 +3,7 @@
 //! of strace 6.1. Also the log of gVisor's strace, and tables of other tracers.
 
 mod arguments;
+mod descriptors;
 mod gvisor;
 mod line;
 mod log;

@@ -1,6 +1,12 @@
 use indexmap::IndexMap;
-use model::{CallCount, Class, Histogram, ProcessGroup, Profile, grouped};
+use model::{CallCount, Class, Histogram, ObjectCount, ObjectKind, ProcessGroup, Profile, grouped};
 use std::collections::BTreeMap;
+
+/// The largest number of calls on paths that are counted, as by the tracers.
+const MOST_PATHS: usize = 65_536;
+
+/// A path, and its directory if it was relative.
+pub type Path = (String, Option<String>);
 
 /// A thread, and how many programs it had started.
 pub type Caller = (u64, usize);
@@ -9,6 +15,8 @@ pub type Caller = (u64, usize);
 pub struct Tally {
     counts: IndexMap<(Caller, String, Class), CallCount>,
     latencies: BTreeMap<String, Histogram>,
+    paths: IndexMap<(Caller, String, Path), CallCount>,
+    dropped: u64,
 }
 
 impl Tally {
@@ -18,6 +26,16 @@ impl Tally {
             (caller, count.call.clone(), count.class.clone()),
             count,
         );
+    }
+
+    /// Counts a call by its path.
+    pub fn add_path(&mut self, caller: Caller, path: Path, count: CallCount) {
+        let key = (caller, count.call.clone(), path);
+        if self.paths.len() < MOST_PATHS || self.paths.contains_key(&key) {
+            add(&mut self.paths, key, count);
+        } else {
+            self.dropped += 1;
+        }
     }
 
     /// Records the duration of one call for the percentiles.
@@ -31,6 +49,10 @@ impl Tally {
         for (((thread, index), call, class), count) in std::mem::take(&mut self.counts) {
             let thread = if thread == from { to } else { thread };
             add(&mut self.counts, ((thread, index), call, class), count);
+        }
+        for (((thread, index), call, path), count) in std::mem::take(&mut self.paths) {
+            let thread = if thread == from { to } else { thread };
+            add(&mut self.paths, ((thread, index), call, path), count);
         }
     }
 
@@ -62,7 +84,28 @@ impl Tally {
         let named = named
             .into_iter()
             .map(|((name, ..), count): ((String, _, _), _)| (name, count));
+        let mut paths = IndexMap::new();
+        for ((caller, call, path), count) in self.paths {
+            add(&mut paths, (path, name(caller), call), count);
+        }
+        let objects = paths.into_iter();
+        let mut objects: Vec<ObjectCount> = objects
+            .map(|(((path, directory), process, _), count)| ObjectCount {
+                kind: ObjectKind::Path,
+                name: path,
+                process,
+                directory,
+                count,
+            })
+            .collect();
+        objects.sort_by(|a, b| (b.count.calls, &a.name).cmp(&(a.count.calls, &b.name)));
         Profile {
+            objects_dropped: if objects.is_empty() {
+                None
+            } else {
+                Some(self.dropped)
+            },
+            objects,
             complete: true,
             groups: grouped(named)
                 .into_iter()

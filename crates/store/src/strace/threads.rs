@@ -65,6 +65,19 @@ impl Threads {
         (thread, self.programs.entry(thread).or_default().len())
     }
 
+    /// The process of a thread.
+    pub fn process(&self, thread: u64) -> u64 {
+        let mut process = thread;
+        // As in `name`, parents can form a cycle.
+        for _ in 0..64 {
+            match self.parents.get(&process) {
+                Some((parent, _)) if self.threads.contains(&process) => process = *parent,
+                _ => break,
+            }
+        }
+        process
+    }
+
     /// A clone or fork. `is_thread` is `None` if the log does not show which.
     pub fn made(&mut self, child: u64, by: Caller, is_thread: Option<bool>) {
         self.runs(by.0);

@@ -174,10 +174,17 @@ pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
 /// Stands in for the time on a CPU of a call if the tracer does not measure it (ptrace).
 const USUAL_CALL_NS: u64 = 1000;
 
+// Stops of strace lengthen a call by tens of microseconds.
+/// A call of a log waited if it takes longer, because logs do not divide the time.
+const LOGGED_WAIT_NS: u64 = 100_000;
+
 /// Whether the calls spent more time blocked than on a CPU.
 pub fn waited(count: &CallCount) -> bool {
-    let usual_ns = count.calls.saturating_mul(USUAL_CALL_NS);
-    count.blocked_ns > Some(count.on_cpu_ns.unwrap_or(usual_ns))
+    let times = |ns: u64| count.calls.saturating_mul(ns);
+    match count.elapsed_ns {
+        Some(elapsed_ns) => elapsed_ns > times(LOGGED_WAIT_NS),
+        None => count.blocked_ns > Some(count.on_cpu_ns.unwrap_or(times(USUAL_CALL_NS))),
+    }
 }
 
 /// Whether `count` is at least 95% of `other`: programs keep such counts in step, but one side may begin or end a little earlier.

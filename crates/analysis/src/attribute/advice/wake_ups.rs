@@ -26,7 +26,8 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let polls = caller.named(POLLS).calls.saturating_sub(caller.received());
     let wakes = wakes.saturating_add(polls);
     let wall_s = caller.profile.usage.wall_ns.map_or(0.0, s);
-    let idle = waited(&all) && caller.cpu_s < wall_s * IDLE;
+    // Logs do not show CPU time.
+    let idle = all.elapsed_ns.is_none() && waited(&all) && caller.cpu_s < wall_s * IDLE;
     let paced = caller.counts.iter().any(|count| {
         !sleeps(count)
             && !is_one_of(count, ASKS)
