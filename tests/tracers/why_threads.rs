@@ -155,19 +155,47 @@ fn a_lock_on_a_file_is_named_with_its_holder_and_a_fifo_as_one() {
     let file = fs::File::create(&lock).unwrap();
     file.lock().unwrap();
     let own = std::process::id();
+    let name = fs::read_to_string("/proc/self/comm").unwrap();
+    let name = name.trim();
     let text = needs!(hangs(&place, "flock", &lock));
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     expect_in(
         &words,
         [&*format!(
-            "in flock on {}, held by process {own}.",
+            "in flock on {}, held by {name} (process {own}).",
             lock.display()
         )],
     );
+    // A lock by flock belongs to the open file: whoever inherits it holds the lock, also after the process that took it has ended.
+    drop(file);
+    let script = format!("(flock 9; exec sleep 60) 9>{}", lock.display());
+    let mut holder = Command::new("sh");
+    let holder = Job::of(
+        holder
+            .args(["-c", &script])
+            .process_group(0)
+            .spawn()
+            .unwrap(),
+    );
+    while fs::File::open(&lock).unwrap().try_lock().is_ok() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let text = needs!(hangs(&place, "flock", &lock));
+    expect_in(
+        text.replace("\n  ", " "),
+        ["flock (process ", "held by sleep (process "],
+    );
+    drop(holder);
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let text = needs!(hangs(&place, "cat", &fifo));
     expect_in(&text, ["openat on a FIFO"]);
     assert!(!text.contains("disk"), "{text}");
+    let flags = nix::fcntl::OFlag::O_RDWR | nix::fcntl::OFlag::O_CLOEXEC;
+    let end = nix::fcntl::open(&fifo, flags, nix::sys::stat::Mode::empty()).unwrap();
+    let text = needs!(hangs(&place, "cat", &fifo));
+    let end_of = format!("; {name} (process {own}) has its other end open for writing.");
+    expect_in(text.replace("\n  ", " "), ["cat (process ", &*end_of]);
+    drop(end);
 }
 
 /// What `why` found of a command that runs on, which it traced for a time or until the terminal's ^C.

@@ -75,7 +75,9 @@ pub use selector::{SELECTORS, Selector, selector};
 pub use size::{Size, has_larger_unit, parameter_value, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};
 pub use tax::Tax;
-pub use threads::{OpenCall, Peer, REQUEST, Requests, Thread, ThreadTime, WaitCount, Waker};
+pub use threads::{
+    OpenCall, Peer, ProcessName, REQUEST, Requests, Thread, ThreadTime, WaitCount, Waker,
+};
 pub use totals::{By, Total, summed};
 pub use units::{Nanos, Unit};
 pub use word::word;

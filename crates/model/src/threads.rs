@@ -53,6 +53,15 @@ pub struct Thread {
     pub open: Option<OpenCall>,
 }
 
+/// A process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessName {
+    /// Its number.
+    pub pid: u32,
+    /// Its name; empty if unknown.
+    pub name: String,
+}
+
 /// A call that has not returned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -73,6 +82,12 @@ pub struct OpenCall {
     /// The thread that holds the lock, or the process for a lock on a file, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<u32>,
+    /// The processes that hold the lock on a file, or have the other end of a pipe open: at most three.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<ProcessName>,
+    /// The process that took the lock on a file and has ended, if nobody is known to hold it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_by: Option<u32>,
     /// The waiting function: the first frame outside the C library and the language runtime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,

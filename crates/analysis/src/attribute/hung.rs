@@ -1,7 +1,7 @@
 //! Threads blocked in one call until the end: in which function, and by whom. A cycle among them is a deadlock.
 
 use super::seconds::s;
-use model::{Ending, OpenCall, Profile, Thread};
+use model::{Ending, OpenCall, ProcessName, Profile, Thread};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Hung {
     pub threads: Vec<u32>,
+    /// The process of the first.
+    pub pid: u32,
     pub process: String,
     #[serde(rename = "name")]
     pub call: String,
@@ -24,6 +26,10 @@ pub struct Hung {
     /// For a lock: the thread that holds it (for one on a file, the process), its current call, and the function that made that call.
     pub holder: Option<u32>,
     pub holder_in: Option<(String, Option<String>)>,
+    /// The names of those that hold the lock or, for a pipe, have its other end open.
+    pub holders: Vec<ProcessName>,
+    /// For a lock on a file that nobody is known to hold: the process that took it and has ended.
+    pub taken_by: Option<u32>,
     /// A cycle of threads that wait for each other, ending with the first one again; empty without a deadlock.
     pub cycle: Vec<u32>,
 }
@@ -42,6 +48,7 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
         };
         let key = (&thread.process, &open.call, &open.on, &open.function);
         let group = groups.entry(key).or_insert_with(|| Hung {
+            pid: thread.pid,
             process: thread.process.clone(),
             call: open.call.clone(),
             on: open.on.clone(),
@@ -54,6 +61,8 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
                 .holder
                 .and_then(|holder| by_number.get(&holder)?.open.as_ref())
                 .map(|open| (open.call.clone(), open.function.clone())),
+            holders: holders(open, &by_number),
+            taken_by: open.taken_by,
             ..Hung::default()
         });
         group.threads.push(thread.tid);
@@ -69,6 +78,18 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
         (rank, std::cmp::Reverse(group.threads.len()))
     });
     groups
+}
+
+/// A thread that holds a lock has the name of its process.
+fn holders(open: &OpenCall, threads: &BTreeMap<u32, &Thread>) -> Vec<ProcessName> {
+    let holder = open.holder.and_then(|holder| threads.get(&holder));
+    match holder {
+        Some(thread) if open.lock => vec![ProcessName {
+            pid: thread.tid,
+            name: thread.process.clone(),
+        }],
+        _ => open.holders.clone(),
+    }
 }
 
 // A second is long for somebody who looks at a program that hangs.

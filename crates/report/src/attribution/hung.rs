@@ -5,6 +5,7 @@ use crate::numbers::{counted, duration};
 use analysis::attribute::Attribution;
 use analysis::attribute::hung::Hung;
 use analysis::attribute::ledger::Ledger;
+use model::prose::some;
 
 const MOST: usize = 2;
 /// Other waits of the same call may be short, and for something else.
@@ -41,9 +42,9 @@ fn holds_up(ledger: &Ledger, hung: &Hung) -> bool {
 
 fn hung_line(hangs: &Hung, all: &[Hung]) -> String {
     if hangs.cycle.is_empty() {
-        let threads = counted(hangs.threads.len() as u64, "thread");
         return format!(
-            "{threads} waited {} in {}{}.",
+            "{} waited {} in {}{}.",
+            who(hangs),
             since(hangs),
             place(hangs),
             held(hangs)
@@ -70,6 +71,21 @@ fn hung_line(hangs: &Hung, all: &[Hung]) -> String {
     )
 }
 
+/// `sort (process 12)`, `app (thread 14)`, `3 threads of app`
+fn who(hung: &Hung) -> String {
+    let name = &hung.process;
+    match &hung.threads[..] {
+        _ if name.is_empty() => counted(hung.threads.len() as u64, "thread"),
+        [only] if *only == hung.pid => named(name, "process", *only),
+        [only] => named(name, "thread", *only),
+        threads => format!("{} of {name}", counted(threads.len() as u64, "thread")),
+    }
+}
+
+fn named(name: &str, kind: &str, number: u32) -> String {
+    format!("{name} ({kind} {number})")
+}
+
 fn since(hung: &Hung) -> String {
     if hung.before {
         return "since before tracing began".to_string();
@@ -89,7 +105,10 @@ fn place(hung: &Hung) -> String {
     );
     match (&hung.on, hung.lock) {
         (Some(on), true) => format!("{function} for {}", lock(on)),
-        (Some(on), false) if hung.function.is_none() => format!("{function} on {on}"),
+        (Some(on), false) if hung.function.is_none() => match on.strip_prefix("futex ") {
+            Some(address) => format!("{function} at {address}"),
+            None => format!("{function} on {on}"),
+        },
         (Some(on), false) => format!("{function}: {} on {on}", hung.call),
         (None, _) if hung.function.is_none() => function,
         (None, _) => format!("{function}: {}", hung.call),
@@ -97,14 +116,36 @@ fn place(hung: &Hung) -> String {
 }
 
 fn held(hung: &Hung) -> String {
+    if let Some(taker) = hung.taken_by {
+        return format!("; its holder is not known (process {taker} that took it has ended)");
+    }
+    let kind = if hung.lock { "thread" } else { "process" };
+    let holders = hung.holders.iter();
+    let holders: Vec<String> = holders
+        .map(|holder| named(&holder.name, kind, holder.pid))
+        .collect();
+    let holders = some(&holders, holders.len());
     let Some(holder) = hung.holder else {
-        return String::new();
+        let end = if hung.call.starts_with("read") {
+            "writing"
+        } else {
+            "reading"
+        };
+        return match hung.holders.len() {
+            0 => String::new(),
+            1 => format!("; {holders} has its other end open for {end}"),
+            _ => format!("; {holders} have its other end open for {end}"),
+        };
+    };
+    let holder = if holders.is_empty() {
+        format!("{kind} {holder}")
+    } else {
+        holders
     };
     let does = match &hung.holder_in {
         Some((call, Some(function))) => format!(", which is in {call}, in {function}()"),
         Some((call, None)) => format!(", which is in {call}"),
         None => String::new(),
     };
-    let kind = if hung.lock { "thread" } else { "process" };
-    format!(", held by {kind} {holder}{does}")
+    format!(", held by {holder}{does}")
 }

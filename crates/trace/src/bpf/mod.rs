@@ -2,6 +2,7 @@
 
 mod decode;
 mod details;
+mod holders;
 mod locks;
 mod names;
 mod outside;

@@ -2,6 +2,7 @@
 
 use super::decode::{self, Decoder};
 use super::details;
+use super::holders::Search;
 use crate::mounts::Mounts;
 use crate::stacks::{Named, Reader};
 use model::runtime::PYTHON_LOCK;
@@ -201,6 +202,7 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
     let (live, ended) = (&decoder.raw.live, &decoder.raw.ended);
     let numbers: Vec<u32> = live.iter().chain(ended).map(|live| live.pid).collect();
     let live = live.iter().map(|live| (live, false));
+    let mut search = Search::default();
     live.chain(ended.iter().map(|live| (live, true)))
         .map(|(live, ended)| Thread {
             ended,
@@ -217,13 +219,13 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
                     rlock
                         .or_else(|| holder(live, ended))
                         .filter(|holder| numbers.contains(holder))
-                } else if LOCKS.contains(&&*waits.call) {
-                    file_lock_holder(
-                        &proc_stat::read("/proc/locks").unwrap_or_default(),
-                        live.process,
-                    )
                 } else {
                     None
+                };
+                let holders = search.holders(live.process, live.pid, &waits);
+                let first = match waits.descriptor {
+                    Some(DescriptorKind::Pipe) => None,
+                    _ => holders.processes.first(),
                 };
                 Some(OpenCall {
                     call: waits.call,
@@ -231,7 +233,9 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
                     elapsed_ns: live.elapsed,
                     on: waits.on,
                     lock: waits.lock,
-                    holder,
+                    holder: holder.or(first.map(|process| process.pid)),
+                    holders: holders.processes,
+                    taken_by: holders.taken_by,
                     function: match named.open.get(&live.pid) {
                         Some(function) => Some(function.to_string()),
                         None => function_at(named, &live.key, live.site),
@@ -242,33 +246,6 @@ fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
             },
         })
         .collect()
-}
-
-/// Calls that wait for locks of files.
-const LOCKS: [&str; 3] = ["flock", "fcntl", "fcntl64"];
-
-/// The process whose lock that one waits for, in the lines of /proc/locks: `1: FLOCK ADVISORY WRITE 380 ...` and, for those that wait
-/// for it, `1: -> FLOCK ADVISORY WRITE 401 ...`.
-fn file_lock_holder(locks: &str, process: u32) -> Option<u32> {
-    fn fields(line: &str) -> (Option<&str>, bool, Option<u32>) {
-        let mut words = line.split_whitespace().filter(|word| *word != "->");
-        let number = words.next();
-        (
-            number,
-            line.contains("->"),
-            words.nth(3).and_then(|pid| pid.parse().ok()),
-        )
-    }
-
-    let lines: Vec<_> = locks.lines().map(fields).collect();
-    let (number, ..) = lines
-        .iter()
-        .find(|(_, waits, pid)| *waits && *pid == Some(process))?;
-    let holder = lines
-        .iter()
-        .find(|(other, waits, _)| !waits && other == number);
-    // 0 and -1 stand for a process of another PID namespace and for an open file.
-    holder.and_then(|(_, _, pid)| *pid).filter(|pid| *pid > 0)
 }
 
 /// The thread that holds a lock, by the lock's memory; `None` if that is not readable or has none. The programs have copied the
@@ -423,19 +400,5 @@ mod tests {
         let line = "tfd:        5 events:       19 data:         7f0000000005  pos:0 ino:1 sdev:8";
         assert_eq!(polled_line(line), Some((0x7f00_0000_0005, 5)));
         assert_eq!(polled_line("pos:\t0"), None);
-    }
-
-    #[test]
-    fn who_holds_a_file_lock_is_in_the_kernels_list() {
-        let locks = "1: POSIX  ADVISORY  WRITE 77 fe:00:11 0 EOF\n\
-                     2: FLOCK  ADVISORY  WRITE 380 fe:00:12 0 EOF\n\
-                     2: -> FLOCK  ADVISORY  WRITE 401 fe:00:12 0 EOF\n\
-                     3: OFDLCK ADVISORY  WRITE -1 fe:00:13 0 EOF\n\
-                     3: -> POSIX  ADVISORY  WRITE 402 fe:00:13 0 EOF\n";
-        assert_eq!(file_lock_holder(locks, 401), Some(380));
-        assert_eq!(
-            [77, 402].map(|waits| file_lock_holder(locks, waits)),
-            [None; 2]
-        );
     }
 }
