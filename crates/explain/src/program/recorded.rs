@@ -110,8 +110,10 @@ pub fn split(
     let (user, unknown) = if blocks == Blocks::OneInstruction {
         (Some(counter.user()), None)
     } else {
-        let most = format!("runs of up to {MOST_BY_ONE} instructions");
-        let why = format!("user mode is counted in {most}, since each is logged");
+        let most = MOST_BY_ONE / 1_000_000;
+        let why = format!(
+            "user mode is not counted in runs of more than {most} million instructions, because each instruction would be logged"
+        );
         (None, Some(why))
     };
     Ok(Split {

@@ -73,7 +73,13 @@ pub fn shoot_downs(profile: &Profile, attribution: &Attribution) -> Option<Strin
     let many = shoot_downs.filter(|downs| downs.count as f64 > LEAST_SHOOT_DOWNS * wall_s);
     let many: Vec<String> = many
         .take(MOST_SHOOT_DOWNS)
-        .map(|downs| format!("{} by {}", thousands(downs.count as f64), downs.call))
+        .map(|downs| {
+            let call = match downs.call.as_str() {
+                "syscall(unknown)" => "calls without a known name",
+                call => call,
+            };
+            format!("{} by {call}", thousands(downs.count as f64))
+        })
         .collect();
     let text = some(&many, MOST_SHOOT_DOWNS);
     if many.is_empty() {

@@ -145,7 +145,7 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
         if !is_short {
             last.notes.extend(gap(profile));
         }
-        if !is_short && attribution.advice.is_empty() {
+        if !is_short && attribution.advice.is_empty() && attribution.hung.is_empty() {
             last.notes.extend(paths(profile));
         }
     }

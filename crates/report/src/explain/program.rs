@@ -4,6 +4,7 @@ use super::kernel::{COUNTS, change_cell};
 use crate::numbers::{percent, thousands};
 use crate::{Cell, Columns, Table};
 use document::{Block, Document};
+use indexmap::IndexMap;
 use model::program::{ProgramInKernel, ProgramInKernels, side_by_side};
 use model::prose::{counted, note_on};
 
@@ -86,12 +87,16 @@ fn ratio(instructions: u64, first: u64) -> Cell {
     Cell::known(Some(ratio), |ratio| format!("x{ratio:.3}"))
 }
 
-/// How far single runs are from the median: `-0.1% +1.2%`.
+/// How far single runs are from the median: `-0.1% +1.2%`; `none` if all were alike.
 fn range(kernel: &ProgramInKernel) -> String {
     let median = kernel.instructions.max(1) as f64;
     let [fewest, most] = [kernel.fewest, kernel.most]
         .map(|instructions| 100.0 * (instructions as f64 - median) / median);
-    format!("{fewest:+.1}% {most:+.1}%")
+    match most - fewest {
+        0.0 => "none".to_string(),
+        width if width < 0.1 => "under 0.1%".to_string(),
+        _ => format!("{fewest:+.1}% {most:+.1}%"),
+    }
 }
 
 fn share(part: u64, whole: u64) -> String {
@@ -179,15 +184,16 @@ fn notes(program: &ProgramInKernels) -> Vec<String> {
         let missed =
             "in the guest the command looked for files that it did not use on this machine";
         notes.extend(note_on(&format!("{name}: {missed}"), &kernel.missed));
-        notes.extend(
-            kernel
-                .split
-                .unknown
-                .iter()
-                .map(|why| format!("{name}: instructions by mode: {why}")),
-        );
         notes.extend(unlike(kernel));
     }
+    let mut unknown: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for kernel in &program.kernels {
+        if let Some(why) = &kernel.split.unknown {
+            unknown.entry(why).or_default().push(&kernel.environment);
+        }
+    }
+    let unknown = unknown.into_iter();
+    notes.extend(unknown.map(|(why, names)| format!("{}: {why}", names.join(", "))));
     notes
 }
 

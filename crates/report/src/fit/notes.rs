@@ -37,7 +37,7 @@ pub fn lines(family: &Family) -> Vec<String> {
     }
     let without = members.iter().filter(|member| member.line.is_none());
     let text = format!(
-        "no line is within {} of all costs",
+        "no straight line fits all costs within {}",
         in_percent(100.0 * FARTHEST)
     );
     lines.extend(note_on(&text, without.map(|member| member.series.label())));

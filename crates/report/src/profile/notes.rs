@@ -154,10 +154,10 @@ fn throttled(profile: &Profile) -> Option<String> {
 
 const MOST_PATHS: usize = 12;
 
-/// Who started whom, unless one process did everything: `make > sh x3: 1,204 calls (31%)`.
-pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
+/// Who started whom, unless one process did everything: `Processes: make > sh x3: 1,204 calls (31%); make > cc: 900 calls (23%).`
+pub fn tree(profile: &Profile, most: usize) -> Option<String> {
     if profile.tree.len() < 2 {
-        return Vec::new();
+        return None;
     }
     let mut calls: Vec<u64> = profile.tree.iter().map(|path| path.calls).collect();
     let all: u64 = calls.iter().sum();
@@ -169,8 +169,8 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
         .filter(|path| path.calls >= least)
         .take(most);
     let left_out = profile.tree.len().saturating_sub(most);
-    let left_out = more(left_out, "more, with fewer calls, are in the profile.");
-    shown
+    let left_out = more(left_out, "more, with fewer calls, are in the profile");
+    let parts: Vec<String> = shown
         .map(|path| {
             let times = if path.processes > 1 {
                 format!(" x{}", thousands(path.processes as f64))
@@ -179,13 +179,14 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
             };
             let share = percent(100.0 * path.calls as f64 / all.max(1) as f64);
             format!(
-                "Processes: {}{times}: {} ({share}%)",
+                "{}{times}: {} ({share}%)",
                 shortened(&path.names),
                 counted(path.calls, "call")
             )
         })
-        .chain(left_out.map(|text| format!("Processes: {text}")))
-        .collect()
+        .chain(left_out)
+        .collect();
+    Some(format!("Processes: {}.", parts.join("; ")))
 }
 
 /// `make > .. > sh > cc > cc1`
@@ -210,7 +211,7 @@ fn times(profile: &Profile) -> Option<String> {
         parts.iter().filter_map(|(_, ns)| *ns).max().unwrap_or(0) as f64 / 1e9,
     );
     let known = parts.iter().filter_map(|(name, ns)| match (*ns)? {
-        0 => Some(format!("{name} under a tick of the clock")),
+        0 => Some(format!("{name} less than a clock tick")),
         ns => Some(format!("{name} {}", unit.with_name(ns as f64 / 1e9))),
     });
     joined(known)
@@ -386,7 +387,7 @@ mod tests {
         };
         assert_eq!(
             times(&profile).unwrap(),
-            "wall 2.000 ms, user 1.000 ms, system under a tick of the clock"
+            "wall 2.000 ms, user 1.000 ms, system less than a clock tick"
         );
     }
 }

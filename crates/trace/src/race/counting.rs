@@ -18,7 +18,7 @@ const BPF: &str = "bpf";
 /// Only eBPF sees processes that another tracer traces already, and only by name can it distinguish the command's processes from
 /// others.
 const ELSEWHERE: &str = "only eBPF, as root, counts there, and only what it has counted in native";
-const NOBODY: &str = "no process there has a name that the command's processes have in native";
+const NOBODY: &str = "none of the command's processes was found there by its name";
 
 /// The profile of each command, or why there is none. The one in `native` is counted first: elsewhere, its names tell which processes
 /// are the command's.
