@@ -70,7 +70,7 @@ pub struct Attribution {
 pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Attribution {
     let null_ns = costs
         .and_then(|costs| costs.null_ns())
-        .or(profile.null_call_ns);
+        .or(profile.null_call_ns.filter(|ns| is_plausible(*ns, profile)));
     let time = spent::spent(profile);
     let threads = ledger::ledger(profile, &time);
     Attribution {
@@ -94,4 +94,10 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         threads,
         time,
     }
+}
+
+/// Every call enters the kernel: if a null call took longer than they did, something else slowed it down.
+fn is_plausible(null_call_ns: f64, profile: &Profile) -> bool {
+    let mean_ns = profile.all_calls().mean_on_cpu_ns();
+    mean_ns.is_none_or(|mean_ns| null_call_ns <= 1.25 * mean_ns)
 }

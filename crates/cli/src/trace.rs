@@ -127,7 +127,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     if args.no_arguments {
         profile = profile.without_arguments();
     }
-    note_taxes(&mut profile, args.out.as_deref(), args.format);
+    profile.host.taxes = taxes(&Sources::default());
     // Stored first, as printing may fail; and the table is printed even if the disk is full.
     let stored = store(&profile, args.out.as_deref());
     if !is_beside {
@@ -151,13 +151,6 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     })?;
     stored?;
     Ok(ended)
-}
-
-/// Adds what slows down calls here to a profile that is saved. Only then, because finding it takes a look at every process.
-pub(super) fn note_taxes(profile: &mut Profile, out: Option<&Path>, format: Format) {
-    if out.is_some() || format == Format::Json {
-        profile.host.taxes = taxes(&Sources::default());
-    }
 }
 
 pub(super) fn store(profile: &Profile, out: Option<&Path>) -> Result<(), StoreError> {

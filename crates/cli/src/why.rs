@@ -20,7 +20,9 @@ use report::{
     Format, ProfileDocument, Screen, WhyDocument, WhyView, profile_table, why_document,
     write_answer,
 };
+use sys::Sources;
 use sys::null_call::null_call_ns;
+use sys::taxes::taxes;
 
 use ::trace::{More, TraceOptions};
 use anyhow::{Result, ensure};
@@ -131,7 +133,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     profile.null_call_ns = Some(null_call_ns());
     prices::add(&mut profile);
     let format = args.answer.format.unwrap_or_default();
-    trace::note_taxes(&mut profile, args.out.as_deref(), format);
+    profile.host.taxes = taxes(&Sources::default());
     let stored = trace::store(&profile, args.out.as_deref());
     trace::tell_lost(profile.tracer.lost);
     ensure!(has_calls, "no system call was seen: nothing to explain");

@@ -27,11 +27,11 @@ const LIBRARIES: &[&str] = &[
     "libzip.",
 ];
 
-/// Packages of Go's standard library, whose functions are called `PACKAGE.NAME`.
-const GO_PACKAGES: &[&str] = &[
+/// Packages of the standard libraries of Go and Java, whose functions are called `PACKAGE.NAME`.
+const PACKAGES: &[&str] = &[
     "archive", "bufio", "bytes", "compress", "context", "crypto", "database", "encoding", "fmt",
     "hash", "html", "internal", "io", "log", "mime", "net", "os", "path", "reflect", "runtime",
-    "sort", "strings", "sync", "syscall", "text", "time",
+    "sort", "strings", "sync", "syscall", "text", "time", "java", "javax", "jdk", "sun",
 ];
 
 /// The beginnings of the names of functions in programs that have their library in them.
@@ -112,16 +112,18 @@ pub fn is_runtime(function: &str) -> bool {
         || !bare.contains(char::is_alphabetic)
         || is_known(bare)
         || FUNCTIONS.iter().any(|begin| bare.starts_with(begin))
-        || is_of_go(function)
+        // Node.js.
+        || function.contains(" (node:")
+        || is_in_package(function)
 }
 
 /// `os.(*File).Write`, `net/http.(*conn).serve`; but not `io.part.0`, a piece of a C function.
-fn is_of_go(function: &str) -> bool {
+fn is_in_package(function: &str) -> bool {
     const PIECES: &[&str] = &["part", "constprop", "isra", "cold", "llvm"];
     let Some((package, name)) = function.split_once(['.', '/']) else {
         return false;
     };
-    GO_PACKAGES.contains(&package) && !PIECES.iter().any(|piece| name.starts_with(piece))
+    PACKAGES.contains(&package) && !PIECES.iter().any(|piece| name.starts_with(piece))
 }
 
 #[cfg(test)]
@@ -129,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_of_the_standard_library_of_go_are_the_runtimes() {
+    fn functions_of_standard_libraries_are_the_runtimes() {
         for (function, expected) in [
             ("os.(*File).Write", true),
             ("net/http.(*conn).serve", true),
@@ -138,6 +140,10 @@ mod tests {
             ("example.com/os.Write", false),
             ("io.part.0", false),
             ("Builtins_CallApiCallback", true),
+            ("java.io.FileOutputStream.write", true),
+            ("J.main", false),
+            ("renameSync (node:fs:1029)", true),
+            ("saveAll (n.js:2)", false),
         ] {
             assert_eq!(is_runtime(function), expected, "{function}");
         }

@@ -42,6 +42,11 @@ pub fn tax(tax: &Tax) -> String {
     format!("slows every system call: {}: {}", tax.kind, tax.detail)
 }
 
+/// What stopped or recorded every call besides.
+pub fn tracers(host: &Host) -> impl Iterator<Item = String> {
+    host.taxes.iter().filter(|tax| tax.is_tracer()).map(tax)
+}
+
 /// Facts come from files and may be long or have line ends.
 pub fn shortened(text: &str) -> String {
     clean::cut(text, 81)

@@ -14,7 +14,7 @@ const MOST_PATHS: usize = 3;
 pub fn line(advice: &Advice, attribution: &Attribution) -> String {
     let saved = advice.saved.map_or_else(
         || "its time is not known".to_string(),
-        |saved| saving(saved, whole(advice.time, attribution)),
+        |saved| saving(saved, whole(advice, attribution)),
     );
     let change = advice.change;
     let change = change[..1].to_uppercase() + &change[1..];
@@ -26,8 +26,8 @@ pub fn line(advice: &Advice, attribution: &Attribution) -> String {
 }
 
 /// The time that the saving is a part of, and of which kind it is.
-fn whole(saves: Time, attribution: &Attribution) -> (Option<f64>, &'static str) {
-    let time = &attribution.time;
+fn whole(advice: &Advice, attribution: &Attribution) -> (Option<f64>, &'static str) {
+    let (saves, time) = (advice.time, &attribution.time);
     let threads = attribution.threads.as_ref();
     let of_cpu = saves == Time::Cpu && time.parallel_s().is_some();
     if let Some(calls_s) = time.calls_s {
@@ -37,7 +37,7 @@ fn whole(saves: Time, attribution: &Attribution) -> (Option<f64>, &'static str) 
     } else if let Some(ledger) = threads.filter(|ledger| saves == Time::Elapsed && ledger.busy > 1)
     {
         (Some(ledger.thread_s), " of thread time")
-    } else if is_traced(time) {
+    } else if is_traced(time) && !advice.spins {
         let entering = attribution.entering.as_ref();
         let entering_s = entering.map_or(0.0, |entering| entering.seconds);
         (time.untraced_s(entering_s), " without tracing")
@@ -167,10 +167,16 @@ mod tests {
         }
 
         let saved = Seconds::scaled(0.7, [0.5, 1.0, 2.0]);
-        for (tracer_s, expected) in [
-            (0.001, "about 0.7000 s of 1.00 s (0.3500 s to 1.00 s)"),
+        for (tracer_s, spins, expected) in [
+            (
+                0.001,
+                false,
+                "about 0.7000 s of 1.00 s (0.3500 s to 1.00 s)",
+            ),
+            (0.2, true, "about 0.7000 s of 1.00 s (0.3500 s to 1.00 s)"),
             (
                 0.2,
+                false,
                 "about 0.7000 s of 0.8000 s without tracing (0.3500 s to 0.8000 s)",
             ),
         ] {
@@ -178,7 +184,12 @@ mod tests {
                 time: spent(tracer_s),
                 ..Attribution::default()
             };
-            let whole = whole(Time::Elapsed, &attribution);
+            let advice = Advice {
+                time: Time::Elapsed,
+                spins,
+                ..Advice::default()
+            };
+            let whole = whole(&advice, &attribution);
             assert_eq!(saving(saved, whole), expected);
         }
     }

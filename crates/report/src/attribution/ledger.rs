@@ -128,7 +128,7 @@ pub fn waited(wait: &LedgerWait) -> String {
     let function = wait.function.as_ref();
     let is_named = wait.on.is_some();
     let function = function.map_or_else(String::new, |name| match is_named {
-        true => format!(", in {name}()"),
+        true => format!(", in {}", notes::function(name)),
         false => format!(", in {}", notes::waiting(name)),
     });
     let connections = wait.connections.map_or_else(String::new, |number| {

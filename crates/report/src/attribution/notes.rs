@@ -60,7 +60,7 @@ pub fn waiting(name: &str) -> String {
         PYTHON_LOCK => {
             "acquire() of a lock of Python (threading.Lock records no owner)".to_string()
         }
-        _ => format!("{name}()"),
+        _ => function(name),
     }
 }
 

@@ -7,6 +7,7 @@ use super::notes::is_traced;
 use super::rings::rings;
 use super::time::time_table;
 use super::{advice, calls, csv, elsewhere, notes};
+use crate::conditions::tracers;
 use crate::numbers::{counted, percent, seconds};
 use crate::profile::notes::title;
 use crate::{Cell, Columns, Format, Screen, Table, write_document};
@@ -156,7 +157,7 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
         !table.rows().is_empty() || !table.notes.is_empty() || !table.cautions.is_empty()
     });
     if let Some(last) = tables.last_mut() {
-        last.notes.extend(warnings(attribution));
+        last.notes.extend(warnings(profile, attribution));
     }
     tables.iter().map(Table::without_empty).collect()
 }
@@ -169,13 +170,16 @@ fn cut(title: String) -> String {
     }
 }
 
-fn warnings(attribution: &Attribution) -> impl Iterator<Item = String> {
+fn warnings(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item = String> {
     let incomplete = if attribution.incomplete {
         Some("the profile is incomplete: all counts are lower bounds".to_string())
     } else {
         None
     };
-    let all = incomplete.into_iter().chain(attribution.warnings.clone());
+    let all = incomplete
+        .into_iter()
+        .chain(attribution.warnings.clone())
+        .chain(tracers(&profile.host));
     all.take(MOST_WARNINGS)
         .map(|warning| format!("Warning: {}.", warning.trim_end_matches('.')))
 }

@@ -1,5 +1,6 @@
 //! Title and notes of the table of a profile: the command, the kernel's accounting, the tracer, doubts.
 
+use crate::conditions::tracers;
 use crate::numbers::{TimeUnit, counted, duration, percent, size, thousands, three_figures};
 use itertools::Itertools;
 use model::prose::{more, some};
@@ -70,8 +71,8 @@ pub fn notes(profile: &Profile) -> Vec<String> {
     notes.extend(ranges(profile));
     notes.extend(sampled(profile));
     notes.extend(incomplete(profile));
-    let doubts = doubts(profile);
-    let warnings = profile.warnings.iter().chain(&doubts);
+    let warnings = profile.warnings.iter().cloned().chain(doubts(profile));
+    let warnings = warnings.chain(tracers(&profile.host));
     notes.extend(warnings.map(|text| format!("Warning: {text}")));
     notes
 }
@@ -115,6 +116,7 @@ pub fn cautions(profile: &Profile) -> Vec<String> {
         incomplete(profile).into_iter().collect(),
         profile.warnings.clone(),
         doubts(profile),
+        tracers(&profile.host).collect(),
     ]
     .concat()
 }

@@ -146,7 +146,7 @@ fn sum(rates: &Rates) -> String {
         );
     }
     let callers = counted(rates.callers, "caller");
-    let cpu = cpu.map_or(String::new(), |cpu| format!(", {cpu}"));
+    let cpu = cpu.map_or(String::new(), |cpu| format!(", {cpu} in calls"));
     format!(
         "{} calls/s, {} errors/s, {callers}{cpu}",
         rate(total.calls_per_s),
@@ -226,7 +226,7 @@ mod tests {
         );
         assert_eq!(
             lines[0],
-            "git (4000000): 5.43M calls/s, 123k errors/s, 1234 callers, 123% CPU"
+            "git (4000000): 5.43M calls/s, 123k errors/s, 1234 callers, 123% CPU in calls"
         );
         assert_eq!(
             lines[1],

@@ -487,6 +487,7 @@ impl Stacks {
                             functions
                                 .get_or_init(|| place.read(budget))
                                 .containing(address, None)
+                                .map(|name| perf_map::short(&name))
                         }
                         Frame::Unknown => None,
                     })

@@ -49,3 +49,60 @@ impl MapLocation {
         Functions::from_perf_map(text, budget)
     }
 }
+
+/// The function without marks of its compiler, types and columns: `saveAll (n.js:2)` of Node.js's `JS:^saveAll /srv/n.js:2:17`, and
+/// `J.main` of Java's `void J.main(java.lang.String[])`.
+pub fn short(name: &str) -> String {
+    let script = ["JS:", "LazyCompile:", "Function:"]
+        .iter()
+        .find_map(|kind| name.strip_prefix(kind));
+    if let Some(function) = script {
+        let function = function.trim_start_matches(['~', '^', '+', '*']);
+        let (function, place) = function.split_once(' ').unwrap_or((function, ""));
+        let function = if function.is_empty() {
+            "anonymous"
+        } else {
+            function
+        };
+        // Without the column.
+        return match place.rsplit_once(':') {
+            Some((line, _)) if line.starts_with("node:") => format!("{function} ({line})"),
+            Some((line, _)) => format!("{function} ({})", line.rsplit('/').next().unwrap_or(line)),
+            None => function.to_string(),
+        };
+    }
+    match name.split_once('(') {
+        Some((typed, parameters)) if parameters.ends_with(')') => {
+            let typed = typed.trim_end();
+            typed.rsplit(' ').next().unwrap_or(typed).to_string()
+        }
+        _ => name.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_compilers_are_shortened() {
+        for (name, expected) in [
+            ("JS:^saveAll /srv/n.js:2:17", "saveAll (n.js:2)"),
+            (
+                "JS:*renameSync node:fs:1029:20",
+                "renameSync (node:fs:1029)",
+            ),
+            (
+                "JS:* node:internal/fs/utils:693:42",
+                "anonymous (node:internal/fs/utils:693)",
+            ),
+            ("LazyCompile:~f", "f"),
+            ("void J.main(java.lang.String[])", "J.main"),
+            ("boolean java.io.File.exists()", "java.io.File.exists"),
+            ("Interpreter", "Interpreter"),
+            ("py::f:/srv/app.py", "py::f:/srv/app.py"),
+        ] {
+            assert_eq!(short(name), expected);
+        }
+    }
+}

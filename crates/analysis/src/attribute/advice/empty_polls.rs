@@ -1,6 +1,6 @@
 //! Polls that find nothing.
 
-use super::caller::{Caller, INPUTS, POLLS, Rule, is_one_of, share, waited};
+use super::caller::{Caller, INPUTS, POLLS, Rule, is_one_of, keeps_up, share, waited};
 use super::output::Advice;
 use super::same_answer::spun;
 
@@ -17,6 +17,8 @@ const OUTPUTS: &str =
     "write writev sendto sendmsg sendmmsg send connect sendfile splice getsockopt ioctl wait4";
 
 const MANY: u64 = 1000;
+/// Fewer reads than one for so many polls are those of a program's start.
+const RARE: u64 = 100;
 
 /// Profiles have no results of polls. But each that announces something is followed by a call on that descriptor. Polls that waited
 /// are left alone: a timer may be meant.
@@ -35,5 +37,20 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let part = caller.some(empty, |count| is_one_of(count, POLLS));
     let surely = share(empty.saturating_sub(outputs), empty);
     let saved = spun(&part).times([surely, 1.0, 1.0]);
-    vec![part.advice(inputs, saved)]
+    let without_set = caller.sum(|count| is_one_of(count, POLLS) && count.class.set == Some(0));
+    vec![Advice {
+        spins: true,
+        phrase: if inputs < polls.calls / RARE {
+            "{calls} that found nothing ready"
+        } else {
+            ""
+        },
+        // It would block for ever.
+        change: if keeps_up(without_set.calls, polls.calls) {
+            "sleep until there is work (clock_nanosleep, or a descriptor to wait for)"
+        } else {
+            ""
+        },
+        ..part.advice(inputs, saved)
+    }]
 }

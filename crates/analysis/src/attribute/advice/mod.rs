@@ -97,6 +97,7 @@ struct Scale {
     wall_s: f64,
     cpu_s: f64,
     tracing_s: f64,
+    elsewhere_s: f64,
     calls: f64,
     has_one_thread: bool,
     is_table: bool,
@@ -125,6 +126,7 @@ impl Scale {
             wall_s: wall_s - tracing_s,
             cpu_s,
             tracing_s,
+            elsewhere_s,
             calls,
             has_one_thread: usage.has_one_thread(),
             is_table: profile.is_table(),
@@ -144,13 +146,20 @@ impl Scale {
 
     /// No more can be saved than there is: CPU time of threads side by side may exceed the wall time.
     fn bounded(&self, advice: Advice) -> Advice {
-        let most_s = match advice.time {
-            Time::Cpu if !self.has_one_thread => self.wall_s.max(self.cpu_s),
-            _ => self.wall_s,
+        let (most_s, limit_s) = match advice.time {
+            Time::Cpu if !self.has_one_thread => {
+                let most_s = self.wall_s.max(self.cpu_s);
+                (most_s, most_s + self.tracing_s)
+            }
+            _ if advice.spins => {
+                let whole_s = self.wall_s + self.tracing_s + self.elsewhere_s;
+                (whole_s, whole_s)
+            }
+            _ => (self.wall_s, self.wall_s + self.tracing_s),
         };
         let saved = advice.saved;
         Advice {
-            saved: saved.map(|saved| saved.at_most(most_s, most_s + self.tracing_s)),
+            saved: saved.map(|saved| saved.at_most(most_s, limit_s)),
             time: if self.is_table {
                 Time::Cpu
             } else {

@@ -36,6 +36,9 @@ pub struct Advice {
     /// Their measured time, of the kind in `time`, if it is known.
     pub measured_s: Option<f64>,
     pub time: Time,
+    /// They wait in a loop, which takes as long untraced, with more turns: the saving includes time of tracing.
+    #[serde(skip)]
+    pub spins: bool,
     /// The time that could be saved; null if the calls have no times. Savings of different rules may be the same seconds.
     #[serde(rename = "saved_s")]
     pub saved: Option<Seconds>,

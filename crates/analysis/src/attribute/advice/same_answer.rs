@@ -113,6 +113,7 @@ impl<'a> Again<'a> {
             phrase,
             change,
             least,
+            spins: waits,
             subject: self.error,
             ..self.part.advice(0, saved)
         };
