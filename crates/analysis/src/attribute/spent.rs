@@ -4,6 +4,7 @@
 //! tracer saw, and of one thread. Threads that run at once share the wall time: each part of the CPU time has the same share of it.
 //! Calls and the tracer are known by their own times; samples of the same execution divide the rest, or the kernel's accounting.
 
+use super::blocked::reason;
 use super::seconds::s;
 use super::stops;
 use super::waits::Reason;
@@ -440,6 +441,11 @@ fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
             .entry(Reason::from_call(&count.call, &count.class))
             .or_default();
         *calls.entry(count.call).or_default() += s(ns);
+    }
+    // Calls that have not returned are not in the totals.
+    for wait in profile.waits.iter().filter(|wait| alone && wait.open) {
+        let calls = by_reason.entry(reason(wait)).or_default();
+        *calls.entry(wait.call.clone()).or_default() += s(wait.blocked_ns);
     }
     by_reason
         .into_iter()

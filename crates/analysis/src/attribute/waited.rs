@@ -3,7 +3,7 @@
 use super::blocked::reason;
 use super::seconds::s;
 use super::waits::Reason;
-use model::Profile;
+use model::{Profile, WaitCount};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -49,13 +49,22 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
                 blocked_s: 0.0,
                 stalled_s: Some(0.0),
             });
-        let stalled_s = wait.stalled_ns.or(alone.then_some(wait.blocked_ns)).map(s);
+        let stalled_s = stalled_ns(wait, alone).map(s);
         sum.blocked_s += s(wait.blocked_ns);
         sum.stalled_s = sum.stalled_s.zip(stalled_s).map(|(sum, more)| sum + more);
     }
     let mut waits: Vec<Wait> = waits.into_values().collect();
     waits.sort_by(|a, b| b.blocked_s.total_cmp(&a.blocked_s));
     waits
+}
+
+/// Wall time in which no thread of the workload could run. Until a call returns, that is known of a single thread alone.
+fn stalled_ns(wait: &WaitCount, alone: bool) -> Option<u64> {
+    if alone && (wait.open || wait.stalled_ns.is_none()) {
+        Some(wait.blocked_ns)
+    } else {
+        wait.stalled_ns
+    }
 }
 
 /// `pipe:[7]`: its number means nothing to a reader, nor does its kind if the other end is known.

@@ -160,7 +160,8 @@ pub fn mitigations(host: &Host, checks: &Checks) -> Option<Finding> {
         .flatten()
         .collect::<Vec<_>>();
     let measured = match checks.speculation.len() {
-        0 => "Environments ssbd and spec-ib do not work here: the kernel lets no process choose (/proc/self/status)".to_string(),
+        0 => "Environments ssbd and spec-ib do not work here: the kernel lets no process choose"
+            .to_string(),
         number => format!(
             "`run id --env native,{}` measures {number} of them",
             checks.speculation.join(",")

@@ -29,7 +29,7 @@ const LEAST: f64 = 0.05;
 /// Hung threads first, then the greatest saving. At least one line, even if no rule applies.
 pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     let threads = attribution.threads.as_ref();
-    let mut lines = threads.map_or_else(Vec::new, |ledger| hung_lines(attribution, ledger));
+    let mut lines = hung_lines(attribution);
     if lines.is_empty() {
         lines.extend(threads.and_then(lock_bound));
         lines.extend(threads.and_then(server_bound));

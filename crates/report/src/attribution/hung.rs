@@ -12,7 +12,7 @@ const MOST: usize = 2;
 const HARDLY_ANYTHING_ELSE: f64 = 0.9;
 
 /// Deadlocks and long waits: those for locks, and all of them if no thread was busy.
-pub fn hung_lines(attribution: &Attribution, ledger: &Ledger) -> Vec<String> {
+pub fn hung_lines(attribution: &Attribution) -> Vec<String> {
     let mut cycles: Vec<Vec<u32>> = Vec::new();
     let mut lines = Vec::new();
     for hung in &attribution.hung {
@@ -21,7 +21,8 @@ pub fn hung_lines(attribution: &Attribution, ledger: &Ledger) -> Vec<String> {
         if !members.is_empty() && cycles.contains(&members) {
             continue;
         }
-        if hung.lock || holds_up(ledger, hung) || (ledger.busy == 0 && ledger.requests.is_none()) {
+        let ledger = attribution.threads.as_ref();
+        if hung.lock || ledger.is_none_or(|ledger| holds_up(ledger, hung)) {
             lines.push(hung_line(hung, &attribution.hung));
         }
         cycles.push(members);
@@ -30,14 +31,16 @@ pub fn hung_lines(attribution: &Attribution, ledger: &Ledger) -> Vec<String> {
     lines
 }
 
-/// Whether such waits are not waits for work.
+/// Whether such waits are not waits for work, or all that the program does.
 fn holds_up(ledger: &Ledger, hung: &Hung) -> bool {
-    ledger.parts.iter().any(|part| {
-        let wait = part.wait.as_ref();
-        !part.state.is_idle()
-            && part.seconds >= HARDLY_ANYTHING_ELSE * hung.waited_s
-            && wait.is_some_and(|wait| wait.call == hung.call && wait.process == hung.process)
-    })
+    let does_nothing_else = ledger.busy == 0 && ledger.requests.is_none();
+    does_nothing_else
+        || ledger.parts.iter().any(|part| {
+            let wait = part.wait.as_ref();
+            !part.state.is_idle()
+                && part.seconds >= HARDLY_ANYTHING_ELSE * hung.waited_s
+                && wait.is_some_and(|wait| wait.call == hung.call && wait.process == hung.process)
+        })
 }
 
 fn hung_line(hangs: &Hung, all: &[Hung]) -> String {
