@@ -239,6 +239,21 @@ fn a_deadlock_of_a_command_is_named_when_it_is_left_or_ended() {
     }
 }
 
+#[test]
+fn a_command_of_one_thread_that_hangs_waits_in_its_call_and_not_outside() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    nix::unistd::mkfifo(&place.path().join("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    place.write("hang.sh", "echo started; exec cat fifo");
+    let found = left(&place, "--for 1.5", "sh hang.sh", false);
+    assert_eq!(found["hung"][0]["name"], "openat", "{found:#}");
+    let parts = list(&found["time"]["parts"]);
+    let waits = |part: &Value| part["reason"] == "pipe" && part["wall_s"].as_f64() > Some(1.0);
+    assert!(parts.iter().any(waits), "{parts:#?}");
+}
+
 const RLOCKS: &str = "
 import threading, time
 def take(first, second):
