@@ -14,8 +14,8 @@ use analysis::attribute::blocked::Because;
 use analysis::attribute::ledger::{Ledger, LedgerPart, LedgerWait, State};
 use analysis::attribute::spent::{PartKind, Spent};
 use indexmap::IndexMap;
-use model::Profile;
 use model::prose::some;
+use model::{By, Profile};
 
 /// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
@@ -44,6 +44,7 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
         None if lines.is_empty() => lines.push(most(profile, attribution)),
         None => {}
     }
+    lines.extend(untold_waits(profile, attribution));
     lines
 }
 
@@ -55,6 +56,35 @@ pub fn all_lines(profile: &Profile, attribution: &Attribution) -> Vec<String> {
         .into_iter()
         .chain(further)
         .collect()
+}
+
+/// The calls in which threads waited, where the tracer does not divide the time of several threads (ptrace) and waits are most of it.
+fn untold_waits(profile: &Profile, attribution: &Attribution) -> Option<String> {
+    if attribution.threads.is_some() || profile.usage.threads.unwrap_or(0) == 0 {
+        return None;
+    }
+    let waits = profile.totals(By::Call).into_iter();
+    let waits = waits.map(|total| {
+        (
+            total.count.call,
+            total.count.blocked_ns.unwrap_or(0) as f64 / 1e9,
+        )
+    });
+    let mut waits: Vec<(String, f64)> = waits.collect();
+    waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let all_s: f64 = waits.iter().map(|(_, seconds)| seconds).sum();
+    if all_s <= attribution.time.cpu_s? {
+        return None;
+    }
+    let longest = waits
+        .iter()
+        .filter(|(_, seconds)| *seconds >= LEAST * all_s);
+    let longest = longest.map(|(call, seconds)| format!("{call} {}", duration(*seconds)));
+    let longest: Vec<String> = longest.take(MOST_ROWS).collect();
+    Some(format!(
+        "Threads wait most of the time, summed over threads: {}. As root, eBPF shows what they wait for.",
+        longest.join(", ")
+    ))
 }
 
 /// The first rows of the table below.
@@ -212,6 +242,7 @@ fn user_bound(time: &Spent) -> Option<String> {
 mod tests {
     use super::*;
     use analysis::attribute::spent::Part;
+    use model::{CallCount, ProcessGroup};
 
     #[test]
     fn the_lock_with_most_of_the_time_is_named_with_its_functions() {
@@ -247,6 +278,32 @@ mod tests {
         assert_eq!(lock_bound(&ledger).as_deref(), Some(expected));
         ledger.thread_s = 100.0;
         assert_eq!(lock_bound(&ledger), None);
+    }
+
+    #[test]
+    fn waits_that_are_not_divided_by_thread_are_told() {
+        let call = |call: &str, seconds: u64| CallCount {
+            call: call.into(),
+            calls: 1,
+            blocked_ns: Some(seconds * 1_000_000_000),
+            ..CallCount::default()
+        };
+        let mut profile = Profile {
+            groups: vec![ProcessGroup {
+                calls: vec![call("read", 1), call("futex", 3)],
+                ..ProcessGroup::default()
+            }],
+            ..Profile::default()
+        };
+        let mut attribution = Attribution::default();
+        attribution.time.cpu_s = Some(0.5);
+        assert_eq!(untold_waits(&profile, &attribution), None);
+        profile.usage.threads = Some(1);
+        let expected = "Threads wait most of the time, summed over threads: futex 3.00 s, read 1.00 s. As root, eBPF shows what they wait for.";
+        assert_eq!(
+            untold_waits(&profile, &attribution).as_deref(),
+            Some(expected)
+        );
     }
 
     #[test]
