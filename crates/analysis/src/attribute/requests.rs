@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Answered {
     pub requests: u64,
+    /// Those whose client waited for a delayed acknowledgement in addition.
+    #[serde(skip)]
+    pub delayed: u64,
     pub per_s: Option<f64>,
     /// Duration from a receive to the next send on the same connection.
     pub mean_s: f64,
@@ -40,6 +43,7 @@ pub fn answered(profile: &Profile) -> Option<Answered> {
     let one = 1.0 / sum.by_one_thread.max(1) as f64;
     Some(Answered {
         requests: sum.requests,
+        delayed: sum.delayed,
         per_s: usage
             .wall_ns
             .filter(|ns| *ns > 0)
