@@ -82,9 +82,6 @@ pub struct LedgerWait {
 
 /// A smaller share of the time that is not idle is not large.
 const LARGE: f64 = 0.03;
-const FIRST_CALLS: usize = 4;
-/// A call is rare if there are this many times as many calls.
-const RARE: u64 = 100;
 // Chosen with bench/services/check: a larger share would leave out threads that answer requests now and then.
 /// A thread that was on a CPU, runnable and held up for a smaller share of its time is idle.
 const LEAST_BUSY: f64 = 0.005;
@@ -166,37 +163,26 @@ fn on_cpu(profile: &Profile, time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
     shares.collect()
 }
 
-/// `openat of app.conf`, `sendto of 1 byte`: where most of the calls are on one path, or move one byte. These come first among
-/// those with most time, unless they are rare.
+/// `openat of app.conf`, `sendto of 1 byte`: where most of the calls are on one path, or move one byte.
 fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
     let classes = profile.totals(By::Class);
-    let all = profile.all_calls().calls;
     let objects = profile.objects.iter();
     let paths = objects.filter(|object| object.kind == ObjectKind::Path && !object.name.is_empty());
-    let mut all: Vec<(bool, String)> = calls
-        .iter()
-        .map(|call| {
-            let counts = classes.iter().map(|total| &total.count);
-            let counts = counts.filter(|count| count.call == *call);
-            let number: u64 = counts.clone().map(|count| count.calls).sum();
-            // With its detail, a rare call would stand before frequent ones.
-            if number < all / RARE {
-                return (true, call.clone());
-            }
-            let paths = paths.clone().filter(|object| object.count.call == *call);
-            let path =
-                most(paths.map(|object| (object.count.calls, file(&object.name).to_string())));
-            let sizes = counts.filter(|count| count.bytes.is_some());
-            let size = most(sizes.map(|count| (count.calls, count.class.size)));
-            let byte = size.flatten().filter(|size| *size == 1);
-            let byte = byte.map(|_| "1 byte".to_string());
-            let detail = path.or(byte).map(|detail| format!("{call} of {detail}"));
-            (detail.is_none(), detail.unwrap_or_else(|| call.clone()))
-        })
-        .collect();
-    let first = all.len().min(FIRST_CALLS);
-    all[..first].sort_by_key(|(is_bare, _)| *is_bare);
-    all.into_iter().map(|(_, call)| call).collect()
+    let names = calls.iter().map(|call| {
+        let counts = classes.iter().map(|total| &total.count);
+        let counts = counts.filter(|count| count.call == *call);
+        let paths = paths.clone().filter(|object| object.count.call == *call);
+        let path = most(paths.map(|object| (object.count.calls, file(&object.name).to_string())));
+        let sizes = counts.filter(|count| count.bytes.is_some());
+        let size = most(sizes.map(|count| (count.calls, count.class.size)));
+        let byte = size.flatten().filter(|size| *size == 1);
+        let byte = byte.map(|_| "1 byte".to_string());
+        match path.or(byte) {
+            Some(detail) => format!("{call} of {detail}"),
+            None => call.clone(),
+        }
+    });
+    names.collect()
 }
 
 fn most<T>(values: impl Iterator<Item = (u64, T)>) -> Option<T> {
