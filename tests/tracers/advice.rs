@@ -224,6 +224,7 @@ fn questions() -> Vec<Case> {
             vec![],
         ),
         (vec![failing("EBADF", MANY, repeated("close"))], vec![]),
+        (vec![failing("EBADF", MANY, repeated("write"))], vec![]),
         (
             vec![failing("EBADF", MANY, many("fcntl", "dupfd", MANY, 90_000))],
             vec![],

@@ -121,6 +121,13 @@ fn calls(advice: &Advice) -> String {
         ),
         ("{of}", size.to_string()),
         ("{same}", same),
+        (
+            "{after}",
+            match &advice.after {
+                Some(failure) => format!(", after {failure}"),
+                None => String::new(),
+            },
+        ),
     ]
     .iter()
     .fold(advice.phrase.to_string(), |phrase, (word, text)| {

@@ -28,6 +28,9 @@ pub struct Advice {
     /// The programs that were started, the error that was returned, or the bytes of a transfer.
     #[serde(rename = "of", skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// The failure that led to these.
+    #[serde(skip)]
+    pub after: Option<String>,
     /// Where: the paths that are meant, those with most time first; without times the most used.
     pub paths: Vec<PathUse>,
     /// The function that makes most of these calls; absent without stacks.

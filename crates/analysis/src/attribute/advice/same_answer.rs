@@ -27,6 +27,7 @@ struct Again<'a> {
     part: Part<'a>,
     remedy: &'static Remedy,
     error: Option<String>,
+    after: Option<String>,
     paths: Vec<PathUse>,
 }
 
@@ -85,6 +86,7 @@ impl<'a> Again<'a> {
             part,
             remedy,
             error: None,
+            after: None,
             paths: Vec::new(),
         }
     }
@@ -115,6 +117,7 @@ impl<'a> Again<'a> {
             least,
             spins: waits,
             subject: self.error,
+            after: self.after,
             ..self.part.advice(0, saved)
         };
         about(advice, self.paths)

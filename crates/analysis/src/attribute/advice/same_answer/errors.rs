@@ -5,6 +5,7 @@ use super::{Again, Remedy};
 use crate::attribute::advice::caller::{
     Caller, OPENS, POLLS, Part, done, errors, is_on, is_one_of, share,
 };
+use itertools::Itertools;
 use model::{CallCount, DescriptorKind};
 use std::collections::BTreeSet;
 
@@ -19,14 +20,25 @@ static SWEEP: Remedy = Remedy {
         "close_range closes or marks all of them at once; /proc/self/fd lists the open ones",
     )
 };
+static UNCHECKED: Remedy = Remedy {
+    least: 0.01,
+    ..Remedy::new(
+        "{calls} on descriptors that are not open{after}",
+        "check the result of open or socket: the descriptor is -1 or was closed",
+    )
+};
 static LOCKED: Remedy = Remedy::instead_of_waiting(
     "{calls} failing with {of}",
     "use a call that blocks until the event: a futex, a blocking lock or wait, poll",
 );
 
-/// Errors that are expected: time-outs, interruptions, those of look-ups and reads, and those without a name in tables of strace.
+/// Programs that close all descriptors, or mark them, call these for each number.
+const SWEEPING: &str = "close fcntl fcntl64";
+
+/// Errors that are expected: time-outs, interruptions, those of look-ups and reads, and those without a name in tables of strace. EBADF
+/// has remedies by call.
 const USUAL: &str =
-    "unknown EAGAIN EINTR ETIMEDOUT EINPROGRESS ENOENT ECHILD ERESTARTSYS ERESTARTNOHAND";
+    "unknown EBADF EAGAIN EINTR ETIMEDOUT EINPROGRESS ENOENT ECHILD ERESTARTSYS ERESTARTNOHAND";
 
 pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
     let counts = caller.counts.iter();
@@ -37,19 +49,21 @@ pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
             || *error == "ENOENT" && caller.profile.objects.is_empty()
     });
     let failing = names.into_iter().map(|error| {
-        let remedy = if error == "EBADF" { &SWEEP } else { &REMEMBER };
-        (
-            failing_with(caller, error, is_surprise),
-            remedy,
-            error.clone(),
-        )
+        let part = failing_with(caller, error, is_surprise);
+        (part, &REMEMBER, error.clone())
     });
     let repeated = failing
         .chain(held(caller))
+        .chain(not_open(caller))
         .filter(|(part, ..)| part.calls > caller.processes.saturating_mul(AGAIN));
     repeated
         .map(|(part, remedy, error)| Again {
             error: Some(error),
+            after: if *remedy == UNCHECKED {
+                failed_open(caller)
+            } else {
+                None
+            },
             ..Again::new(part, remedy)
         })
         .collect()
@@ -72,6 +86,27 @@ fn held<'a>(caller: &'a Caller<'a>) -> [(Part<'a>, &'static Remedy, String); 2] 
         (locks, &LOCKED, "EAGAIN".to_string()),
         (files, &LOCKED, "EEXIST".to_string()),
     ]
+}
+
+fn not_open<'a>(caller: &'a Caller<'a>) -> [(Part<'a>, &'static Remedy, String); 2] {
+    [(true, &SWEEP), (false, &UNCHECKED)].map(|(sweeps, remedy)| {
+        let part = failing_with(caller, "EBADF", |count| {
+            is_surprise(count) && is_one_of(count, SWEEPING) == sweeps
+        });
+        (part, remedy, "EBADF".to_string())
+    })
+}
+
+/// `openat of /srv/out.txt failed with ENOENT`; `None` if there are several, which may have no part in it.
+fn failed_open(caller: &Caller) -> Option<String> {
+    let opens = caller.paths.iter();
+    let object = opens
+        .filter(|object| is_one_of(&object.count, OPENS) && done(&object.count) == 0)
+        .exactly_one()
+        .ok()?;
+    let error = object.count.errors.keys().next()?;
+    let (call, path) = (&object.count.call, &object.name);
+    Some(format!("{call} of {path} failed with {error}"))
 }
 
 /// The share of the calls that fail with this error, of those that `keep` selects.
