@@ -80,7 +80,11 @@ fn time_cell(
     unit: TimeUnit,
     seconds: fn(&RaceResult) -> Option<f64>,
 ) -> impl Fn(&Line<'_>) -> Cell {
-    move |line| Cell::known(seconds(line.result), |seconds| unit.text(seconds))
+    move |line| {
+        // The start-up that was subtracted may scatter by more than the command takes.
+        let seconds = seconds(line.result).filter(|seconds| *seconds >= 0.0);
+        Cell::known(seconds, |seconds| unit.text(seconds))
+    }
 }
 
 /// Columns that narrow screens drop. A race of environments has others than a race of commands. The CPU time has one column unless it is
