@@ -41,7 +41,13 @@ pub fn run_document(run: &Run, summary: &Summary, view: &RunView) -> Document {
         .first()
         .map(|part| part.records.clone())
         .unwrap_or_default();
-    let note = Block::Notes(note.into_iter().collect());
+    let is_timed = summary.rows.iter().any(|row| row.latency.is_some());
+    let latency = if is_timed && !view.kinds.contains(&ViewKind::Latency) {
+        Some("single calls were timed: '--view latency' shows their percentiles".to_string())
+    } else {
+        None
+    };
+    let note = Block::Notes(note.into_iter().chain(latency).collect());
     let interrupted = (!run.complete).then(|| format!("warning: {INTERRUPTED}"));
     let warning = Block::Notes(interrupted.into_iter().collect());
     let blocks = parts.into_iter().flat_map(|part| part.blocks);
