@@ -15,7 +15,7 @@ use trace::{Command, Running, Target};
 #[command(group(ArgGroup::new("target").required(true).args(["command", "all", "cgroup", "container", "pids"])))]
 pub struct TargetArgs {
     /// The command and its arguments.
-    #[arg(value_name = "COMMAND", add = complete::files(), trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "COMMAND", add = complete::files(), trailing_var_arg = true)]
     command: Vec<OsString>,
     /// Trace processes with all their threads and children, present and later [repeatable].
     #[arg(
