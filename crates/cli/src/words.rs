@@ -39,13 +39,14 @@ pub fn with_command(typed: Vec<OsString>, commands: &[&str]) -> Vec<OsString> {
 }
 
 /// Whether `typed` is `known` or a misspelling of it, which the parser then names. With another letter, a short name is another one:
-/// `tcp` is not `top`.
+/// `tcp` is not `top`. Nor is a past tense a slip: `call.cached_pid` is not `cache`.
 fn is_like(known: &str, typed: &str) -> bool {
     let is_short = known.len() <= 4;
     let slips = if is_short { 1 } else { 2 };
     known.starts_with('-') == typed.starts_with('-')
         && strsim::damerau_levenshtein(known, typed) <= slips
         && !(is_short && strsim::hamming(known, typed) == Ok(1))
+        && typed.strip_suffix('d') != Some(known)
 }
 
 #[cfg(test)]
