@@ -7,8 +7,6 @@ use report::Format;
 use std::fmt::Display;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
 
 const LONGEST: usize = 8000;
 
@@ -34,20 +32,6 @@ pub fn note<T: Display + ?Sized>(line: &T) {
     if !is_quiet() {
         show_line(line);
     }
-}
-
-/// From this time on, a user wants to know what is waited for.
-const SLOW: Duration = Duration::from_millis(500);
-
-/// Tells what is waited for if it takes long: until the sender is dropped.
-pub fn note_if_slow(line: &'static str) -> Sender<()> {
-    let (done, waits) = channel();
-    std::thread::spawn(move || {
-        if waits.recv_timeout(SLOW) == Err(RecvTimeoutError::Timeout) {
-            note(line);
-        }
-    });
-    done
 }
 
 /// A log of strace lacks these, and CSV has no place for them.

@@ -5,7 +5,7 @@
 
 use super::error::bail_usage;
 use super::exit::Exit;
-use super::messages::{self, note, note_if_slow};
+use super::messages::{self, note};
 use super::output::Output;
 use super::run::check_destination;
 use super::target::TargetArgs;
@@ -200,21 +200,10 @@ impl Report<'_> {
     }
 }
 
-/// Traces, with a note on the tracer, and one before it is ready if that takes long.
-pub fn run_noted(options: &TraceOptions) -> Result<Profile> {
-    let mut waits = Some(note_if_slow(
-        "preparing the tracer: tracing has not started yet",
-    ));
-    trace::run(options, &mut |line| {
-        waits = None;
-        note(line);
-    })
-}
-
 impl TraceArgs {
     /// Runs the command as often as it should, until it fails; the counts of later runs are those of the profile's `repeats`.
     fn traced(&self, options: &TraceOptions) -> Result<(Profile, Exit)> {
-        let mut profile = run_noted(options)?;
+        let mut profile = trace::run(options, &mut note::<str>)?;
         let mut ended = exit(&profile);
         for _ in 1..self.runs {
             if ended != Exit::Command(0) {

@@ -8,7 +8,7 @@ mod prices;
 
 use super::error::bail_usage;
 use super::exit::Exit;
-use super::messages;
+use super::messages::{self, note};
 use super::race::Elsewhere;
 use super::run::{EnvironmentName, check_destination};
 use super::target::TargetArgs;
@@ -123,7 +123,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
         },
     };
     let mut elsewhere = Asked::for_command(&args.environments, &options.target)?;
-    let mut profile = trace::run_noted(&options)?;
+    let mut profile = ::trace::run(&options, &mut note::<str>)?;
     let ended = trace::exit(&profile);
     let has_exited = matches!(profile.ending, Some(Ending::Exited(_)));
     let has_calls = profile.all_calls().calls > 0 || args.sampled;
