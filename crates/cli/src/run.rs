@@ -13,7 +13,6 @@ use super::show::{View, write_run};
 use super::words::parsed;
 use super::{messages, terminal};
 use analysis::attribute::priced::Pricing;
-use analysis::summary::summarize;
 use anyhow::Result;
 use measure::plan::{
     Choices, EnvironmentScope, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases,
@@ -23,7 +22,7 @@ use measure::runner::{Environment, Interrupt, NATIVE};
 use measure::session::{Job, Keep, RunOptions, Session, Sides};
 use model::pattern;
 use model::prose::{counted, few};
-use model::{COLD, Combination, Role, Run, StartUp};
+use model::{COLD, Combination, Outcome, Role, Run, StartUp};
 use report::ViewKind;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -414,10 +413,10 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
         return Exit::Interrupted;
     }
     // Includes all repeats: a case that fails only in a later run has failed too.
-    let failed = run.runs().any(|run| {
-        let rows = summarize(run).rows;
-        rows.iter().any(|row| row.failure().is_some())
-    });
+    let failed = run
+        .runs()
+        .flat_map(|run| &run.records)
+        .any(|record| matches!(record.outcome, Outcome::Failed(_)));
     if failed || !plan.is_met(run) {
         Exit::SomeFailed
     } else {

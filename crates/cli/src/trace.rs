@@ -127,7 +127,10 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     if args.no_arguments {
         profile = profile.without_arguments();
     }
-    profile.host.taxes = taxes(&Sources::default());
+    // Finding what slows calls here takes a look at every process, so only profiles that are kept have it.
+    if args.out.is_some() || args.format == Format::Json {
+        profile.host.taxes = taxes(&Sources::default());
+    }
     // Stored first, as printing may fail; and the table is printed even if the disk is full.
     let stored = store(&profile, args.out.as_deref());
     if !is_beside {
