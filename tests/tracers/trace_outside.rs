@@ -53,7 +53,11 @@ fn short_calls_are_no_user_mode() {
     for _ in 0..3 {
         let profile = needs!(run("mixture 1000000", Times));
         assert_eq!(count(&profile, "getppid"), 1_000_000);
-        let (calls, usage) = (profile.all_calls().on_cpu_ns.unwrap(), &profile.usage);
+        // Times that contradict the scheduler's are refused: one run in 60.
+        let Some(calls) = profile.all_calls().on_cpu_ns else {
+            continue;
+        };
+        let usage = &profile.usage;
         let tracer = profile.tracer.added_total_ns.unwrap_or(0);
         let cpu = usage.user_ns.unwrap() + usage.system_ns.unwrap();
         assert!(
