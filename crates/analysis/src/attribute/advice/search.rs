@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, Part, Rule, added, done, errors, share};
 use super::output::{Advice, PathUse};
-use super::paths::{about, elapsed_ns, is_lookup};
+use super::paths::{about, is_lookup};
 use super::workload::Workload;
 use model::{ObjectCount, Profile};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,27 +71,32 @@ pub fn searched<'a>(caller: &Caller<'a>) -> BTreeMap<&'a str, u64> {
 
 fn find(caller: &Caller) -> Vec<Advice> {
     let searched = searched(caller);
+    let uses = searched.iter().map(|(path, calls)| {
+        let used = PathUse {
+            path: (*path).to_string(),
+            calls: *calls,
+            elapsed_ns: 0,
+        };
+        (*path, used)
+    });
+    let mut uses: BTreeMap<&str, PathUse> = uses.collect();
     let mut part = Part::new(caller);
-    for object in lookups(caller).filter(|object| searched.contains_key(object.name.as_str())) {
-        part.add(
-            &object.count,
-            share(errors(&object.count, "ENOENT"), object.count.calls),
-        );
+    // Once through all look-ups: a search has tens of thousands of paths.
+    for object in lookups(caller) {
+        if let Some(used) = uses.get_mut(object.name.as_str()) {
+            used.elapsed_ns += object.count.elapsed_ns().unwrap_or(0);
+            part.add(
+                &object.count,
+                share(errors(&object.count, "ENOENT"), object.count.calls),
+            );
+        }
     }
     let stems: BTreeSet<&str> = searched.keys().map(|path| stem(path)).collect();
     let tried = lookups(caller).filter(|object| stems.contains(stem(&object.name)));
     let items = added(tried.map(|object| done(&object.count)));
-    let uses = searched
-        .iter()
-        .map(|(path, calls)| PathUse {
-            path: (*path).to_string(),
-            calls: *calls,
-            elapsed_ns: elapsed_ns(lookups(caller).filter(|object| object.name == *path)),
-        })
-        .collect();
     vec![Advice {
         items,
-        ..about(part.avoid(0), uses)
+        ..about(part.avoid(0), uses.into_values().collect())
     }]
 }
 
