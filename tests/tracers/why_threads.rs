@@ -328,6 +328,22 @@ fn shoot_downs_have_their_call() {
 }
 
 #[test]
+fn flushes_within_flushes_lose_no_calls() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    why(&place, "interrupt");
+    let profile = fs::read(place.path().join("p.json")).unwrap();
+    let profile: Value = serde_json::from_slice(&profile).unwrap();
+    assert_eq!(profile["complete"], true, "{}", profile["warnings"]);
+    let counts = list(&profile["calls"]).iter();
+    let forgotten = counts.filter(|count| count["call"] == "madvise");
+    let calls: u64 = forgotten.map(|count| ns(&count["calls"])).sum();
+    assert!((200_000..200_010).contains(&calls), "{calls}");
+}
+
+#[test]
 fn a_parked_thread_does_not_wait_for_a_lock() {
     if !has_bpf() {
         return;

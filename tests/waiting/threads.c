@@ -119,6 +119,26 @@ static void protect(void)
 	pthread_join(thread, 0);
 }
 
+static void *forget_pages(void *unused)
+{
+	char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED) exit(1);
+	for (int i = 0; i < 100000; i++) {
+		*page = 1;
+		if (madvise(page, 4096, MADV_DONTNEED)) exit(1);
+	}
+	return unused;
+}
+
+/* Each of two threads interrupts the other's CPU, which may be interrupting its own. */
+static void interrupt_each_other(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, 0, forget_pages, 0)) exit(1);
+	forget_pages(0);
+	pthread_join(thread, 0);
+}
+
 static struct sockaddr_in address;
 
 /* Asks on one connection. */
@@ -170,6 +190,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "compute")) compute_in_threads();
 	else if (!strcmp(what, "deadlock")) deadlock();
 	else if (!strcmp(what, "protect")) protect();
+	else if (!strcmp(what, "interrupt")) interrupt_each_other();
 	else if (!strcmp(what, "park")) unpark();
 	else if (!strcmp(what, "serve")) serve(0);
 	else if (!strcmp(what, "serve-on")) serve(1);

@@ -12,7 +12,7 @@ use super::relocate;
 use super::ring::Ring;
 use super::rows::Raw;
 use super::sampler::Sampler;
-use super::selection::{Selection, event_of, settings};
+use super::selection::{Selection, counts, event_of, settings};
 use super::sys::{self, Attachment};
 use super::tables::{ONLY, Tables};
 use super::tracepoints;
@@ -25,11 +25,18 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 use zerocopy::FromBytes;
 
+struct Attached {
+    program: OwnedFd,
+    /// Where perf attaches it.
+    event: Option<&'static str>,
+    counts: bool,
+}
+
 /// The attachments are dropped first.
 pub struct Programs {
     links: Vec<OwnedFd>,
     sampler: Option<Sampler>,
-    programs: Vec<(OwnedFd, Option<&'static str>)>,
+    programs: Vec<Attached>,
     missed_before: u64,
     begin: OwnedFd,
     list: OwnedFd,
@@ -90,14 +97,16 @@ impl Programs {
             sampler.and_then(Result::ok)
         };
         let (list, begin) = (link(&mut loaded)?, link(&mut loaded)?);
-        let events = selection
-            .attached
-            .iter()
-            .map(|name| event_of(name, &settings));
+        let programs = loaded.into_iter().zip(&selection.attached);
+        let programs = programs.map(|(program, name)| Attached {
+            program,
+            event: event_of(name, &settings),
+            counts: counts(name),
+        });
         Ok(Programs {
             links: Vec::new(),
             sampler,
-            programs: loaded.into_iter().zip(events).collect(),
+            programs: programs.collect(),
             missed_before: 0,
             begin,
             list,
@@ -107,7 +116,7 @@ impl Programs {
 
     /// Attaches the programs that are not attached, in order; nothing is counted before `begin`, except for marked tasks.
     pub fn attach(&mut self) -> Result<()> {
-        for (program, event) in &self.programs[self.links.len()..] {
+        for Attached { program, event, .. } in &self.programs[self.links.len()..] {
             let link = match event {
                 Some(event) => tracepoints::attach(program.as_fd(), event),
                 None => sys::attach(program.as_fd()).map_err(Into::into),
@@ -307,12 +316,10 @@ impl Programs {
         self.maps.pythons.set(&process, python)
     }
 
-    /// How often a program was skipped because it, or with perf any other, was already running on that CPU.
+    /// How often a program that counts was skipped because it, or with perf any other, was already running on that CPU.
     fn missed(&self) -> Result<u64> {
-        let misses = self
-            .programs
-            .iter()
-            .map(|(program, _)| sys::recursion_misses(program.as_fd()));
+        let counting = self.programs.iter().filter(|attached| attached.counts);
+        let misses = counting.map(|attached| sys::recursion_misses(attached.program.as_fd()));
         misses
             .sum::<Result<u64, Errno>>()
             .context("the kernel does not report the misses of a BPF program")

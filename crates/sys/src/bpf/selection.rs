@@ -141,6 +141,12 @@ pub(super) fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Se
     }
 }
 
+/// Whether calls are missing if the kernel skips a program. Interrupts make events of the others while their programs run: what
+/// those skip is a wait of the interrupt, or who woke a thread.
+pub(super) fn counts(program: &str) -> bool {
+    ![WAKING, WANT_LOCK, HAVE_LOCK, SHOOT_DOWN].contains(&program)
+}
+
 /// The event that perf attaches a program to, if tracepoints leave preemption enabled: perf disables it around them, and the
 /// programs' maps for each CPU depend on that.
 pub(super) fn event_of(program: &str, settings: &Settings) -> Option<&'static str> {
