@@ -63,13 +63,14 @@ pub struct Tables {
     pub settings: Map<u32, Settings>,
 }
 
+/// The number of entries in a map's definition if it is needed, else one.
+fn unless(is_needed: bool) -> Option<u32> {
+    if is_needed { None } else { Some(1) }
+}
+
 impl Tables {
     /// Room only for what `settings` ask for. A map that is not needed has one entry: programs refer to it in any case, but it takes no memory.
     pub fn create(object: &Object, settings: &Settings) -> Result<Tables> {
-        fn unless(is_needed: bool) -> Option<u32> {
-            if is_needed { None } else { Some(1) }
-        }
-
         let types = sys::load_btf(&storage_btf())
             .context("the kernel refuses the types of task storage")?;
         let marks = MapSpec {

@@ -352,84 +352,65 @@ mod tests {
         Some([(9, Some(1), 0); 2])
     }
 
+    fn with_faults(faults: u64) -> Side {
+        Side {
+            faults,
+            ..side(0.05, [0.05, 0.01])
+        }
+    }
+
+    /// Of a call's counts on both sides, and both sides.
+    fn expect_first(counts: Option<[(u64, Option<u64>, u64); 2]>, sides: [Side; 2], kind: CauseOf) {
+        let rows: Vec<ProfileRow> = counts.map(|both| row("read", both)).into_iter().collect();
+        let difference = sides[1].wall - sides[0].wall;
+        let actual = causes(&rows, &Sides::new(&rows, sides), difference);
+        assert_eq!(actual[0].kind, kind, "{actual:?}");
+        assert!(
+            actual.iter().all(|cause| cause.seconds * difference > 0.0),
+            "{actual:?}"
+        );
+    }
+
     #[test]
     fn the_largest_part_is_named_first() {
-        let faulting = Side {
-            faults: 900,
-            ..side(0.05, [0.05, 0.01])
-        };
-        let too_few_faults = Side {
-            faults: 30,
-            ..side(0.05, [0.05, 0.01])
-        };
+        let waiting = [side(0.02, [0.01; 2]), side(0.04, [0.01; 2])];
+        let in_kernel = side(0.05, [0.05, 0.01]);
+        let call = "read".to_string();
+        let more_calls = Some([(100, Some(10), 0), (1000, Some(90), 0)]);
+        expect_first(more_calls, longer_in_kernel(), CauseOf::Calls { call });
+        let as_many = Some([(100, Some(10), 0), (110, Some(90), 0)]);
+        expect_first(as_many, longer_in_kernel(), longer());
+        let blocked = Some([(1, Some(0), 10), (1, Some(0), 30)]);
+        expect_first(blocked, waiting, longer());
+        expect_first(same(), [quick(), slow()], CauseOf::UserMode);
+        expect_first(same(), [quick(), with_faults(900)], CauseOf::PageFaults);
+        expect_first(same(), [quick(), with_faults(30)], CauseOf::Kernel);
+        let waits = side(0.05, [0.02, 0.01]);
+        expect_first(same(), [quick(), waits], CauseOf::Waiting);
+        let untimed = Some([(9, None, 0), (90, None, 0)]);
+        expect_first(untimed, [quick(), in_kernel], CauseOf::UntimedKernel);
+        expect_first(None, [quick(), slow()], CauseOf::UserMode);
+    }
+
+    #[test]
+    fn tracers_and_environments_have_causes_of_their_own() {
         let filtered = Side {
             surroundings: Surroundings::Environment,
-            ..faulting
+            ..with_faults(900)
         };
-        let untimed = [0.02, 0.05].map(|wall| Side {
+        expect_first(same(), [quick(), filtered], CauseOf::AroundCalls);
+        let traced = [0.02, 0.05].map(|wall| Side {
             on_cpu: None,
             surroundings: Surroundings::Tracer,
             ..side(wall, [0.0; 2])
         });
-        let elsewhere = untimed.map(|side| Side {
+        let confined = traced.map(|side| Side {
             surroundings: Surroundings::Environment,
             ..side
         });
-        let waiting = [side(0.02, [0.01; 2]), side(0.04, [0.01; 2])];
-        let cases = [
-            (
-                Some([(100, Some(10), 0), (1000, Some(90), 0)]),
-                longer_in_kernel(),
-                CauseOf::Calls {
-                    call: "read".to_string(),
-                },
-            ),
-            (
-                Some([(100, Some(10), 0), (110, Some(90), 0)]),
-                longer_in_kernel(),
-                longer(),
-            ),
-            (
-                Some([(1, Some(0), 10), (1, Some(0), 30)]),
-                waiting,
-                longer(),
-            ),
-            (same(), [quick(), slow()], CauseOf::UserMode),
-            (same(), [quick(), faulting], CauseOf::PageFaults),
-            (same(), [quick(), too_few_faults], CauseOf::Kernel),
-            (same(), [quick(), filtered], CauseOf::AroundCalls),
-            (
-                same(),
-                [quick(), side(0.05, [0.02, 0.01])],
-                CauseOf::Waiting,
-            ),
-            (
-                Some([(9, None, 0), (90, None, 0)]),
-                [quick(), side(0.05, [0.05, 0.01])],
-                CauseOf::UntimedKernel,
-            ),
-            (None, [quick(), slow()], CauseOf::UserMode),
-            (
-                Some([(9, Some(1), 0), (9, Some(2), 0)]),
-                untimed,
-                CauseOf::OutsideCalls,
-            ),
-            (
-                Some([(9, Some(1), 0), (9, Some(2), 0)]),
-                elsewhere,
-                CauseOf::OtherProcesses,
-            ),
-        ];
-        for (counts, sides, kind) in cases {
-            let rows: Vec<ProfileRow> = counts.map(|both| row("read", both)).into_iter().collect();
-            let difference = sides[1].wall - sides[0].wall;
-            let actual = causes(&rows, &Sides::new(&rows, sides), difference);
-            assert_eq!(actual[0].kind, kind, "{actual:?}");
-            assert!(
-                actual.iter().all(|cause| cause.seconds * difference > 0.0),
-                "{actual:?}"
-            );
-        }
+        let counts = Some([(9, Some(1), 0), (9, Some(2), 0)]);
+        expect_first(counts, traced, CauseOf::OutsideCalls);
+        expect_first(counts, confined, CauseOf::OtherProcesses);
     }
 
     #[test]
