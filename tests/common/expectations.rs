@@ -103,6 +103,11 @@ impl<const N: usize> Parts for [&str; N] {
     }
 }
 
+/// A text in one line: sentences may be wrapped between any two words.
+pub fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[track_caller]
 pub fn expect_in(text: impl AsRef<str>, parts: impl Parts) {
     for part in parts.parts() {

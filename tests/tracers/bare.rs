@@ -16,7 +16,7 @@ fn without(directories: &[&str], command: &Command) -> Option<String> {
     }
     let output = unshared(command).output().unwrap();
     let all = format!("{}{}", stdout(&output), stderr(&output));
-    Some(all.split_whitespace().collect::<Vec<_>>().join(" "))
+    Some(unwrapped(&all))
 }
 
 #[test]

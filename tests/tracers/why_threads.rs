@@ -158,9 +158,8 @@ fn a_lock_on_a_file_is_named_with_its_holder_and_a_fifo_as_one() {
     let name = fs::read_to_string("/proc/self/comm").unwrap();
     let name = name.trim();
     let text = needs!(hangs(&place, "flock", &lock));
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     expect_in(
-        &words,
+        unwrapped(&text),
         [&*format!(
             "in flock on {}, held by {name} (process {own}).",
             lock.display()
