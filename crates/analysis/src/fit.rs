@@ -11,6 +11,7 @@ pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair, SAME_WORK};
 pub use line::{Coefficient, CostLine, FARTHEST};
 pub use series::{Point, PointCost, Series};
 
+use crate::compare::MARGIN;
 use crate::summary::Summary;
 use model::{COLD, Run, grouped};
 use schemars::JsonSchema;
@@ -36,6 +37,17 @@ pub struct Member<'a> {
     pub series: Series<'a>,
     /// Null with fewer than three costs, and if one is over 10% off the line.
     pub line: Option<CostLine>,
+}
+
+impl Member<'_> {
+    /// Whether the line rises or falls by at most this share of its fixed cost over all measured values.
+    pub fn is_constant(&self) -> bool {
+        let points = &self.series.points;
+        let span = points.last().zip(points.first());
+        let span = span.map_or(0.0, |(last, first)| last.value as f64 - first.value as f64);
+        let is_flat = |line: CostLine| (line.per_unit.ns * span).abs() <= MARGIN * line.fixed.ns;
+        self.line.is_some_and(is_flat)
+    }
 }
 
 impl Family<'_> {

@@ -5,6 +5,7 @@ use model::Case;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// Two strategies over the values that both have.
 #[derive(Serialize, JsonSchema)]
@@ -15,6 +16,10 @@ pub struct Pair {
     pub b: usize,
     /// The smallest and the largest value that both have a cost for.
     pub within: (u64, u64),
+    /// The values within at which it is not known which one is faster.
+    pub not_known: Vec<u64>,
+    /// The values at which one of the two was not measured or failed.
+    pub not_compared: Vec<u64>,
     #[serde(rename = "verdict")]
     pub overtaking: Overtaking,
 }
@@ -94,6 +99,10 @@ fn pair(series: &[Series], a: usize, b: usize) -> Option<Pair> {
         return None;
     };
     let within = (first.0, last.0);
+    let unknown = path.iter().filter(|(_, order)| order.is_eq());
+    let points = series[a].points.iter().chain(&series[b].points);
+    let values: BTreeSet<u64> = points.map(|point| point.value).collect();
+    let is_compared = |value: &u64| path.iter().any(|(known, _)| known == value);
     // Values without a certain order neither make nor hide a crossing.
     let decided: Vec<&(u64, Ordering)> = path.iter().filter(|(_, order)| order.is_ne()).collect();
     let changes = decided.windows(2).filter(|ends| ends[0].1 != ends[1].1);
@@ -112,6 +121,8 @@ fn pair(series: &[Series], a: usize, b: usize) -> Option<Pair> {
         a,
         b,
         within,
+        not_known: unknown.map(|(value, _)| *value).collect(),
+        not_compared: values.into_iter().filter(|v| !is_compared(v)).collect(),
         overtaking,
     })
 }
@@ -188,15 +199,29 @@ mod tests {
     }
 
     fn overtaking(other: &dyn Fn(u64) -> f64, noise: Noise, launches: usize) -> Overtaking {
-        let sizes = sizes();
+        paired(&sizes(), other, noise, launches).overtaking
+    }
+
+    /// The first has all sizes, the other those of `sizes`.
+    fn paired(sizes: &[u64], other: &dyn Fn(u64) -> f64, noise: Noise, launches: usize) -> Pair {
+        let all: [u64; 21] = std::array::from_fn(|i| 1 << i);
         let both: [Strategy; 2] = [
-            ("io.pread", &sizes, &|_| 100.0),
-            ("io.read_file", &sizes, other),
+            ("io.pread", &all, &|_| 100.0),
+            ("io.read_file", sizes, other),
         ];
         let run = run(&both, 3 * launches, noise);
         let mut pairs = compare(&series(&run, &summarize(&run)));
         assert_eq!(pairs.len(), 1);
-        pairs.remove(0).overtaking
+        pairs.remove(0)
+    }
+
+    #[test]
+    fn values_without_an_order_are_named() {
+        let step = |x: u64| if x < 4 { 100.0 } else { 300.0 };
+        let pair = paired(&sizes()[..19], &step, Noise::NONE, 7);
+        assert_eq!(pair.overtaking, Overtaking::AlwaysFaster(0));
+        assert_eq!(pair.not_known, [1, 2]);
+        assert_eq!(pair.not_compared, [1 << 19, 1 << 20]);
     }
 
     fn crossings(other: &dyn Fn(u64) -> f64, noise: Noise) -> Vec<(usize, (u64, u64))> {

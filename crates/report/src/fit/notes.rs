@@ -3,24 +3,31 @@
 use crate::numbers::{in_percent, nanoseconds, significant};
 use analysis::fit::{Coefficient, Crossing, FARTHEST, Family, Member, Overtaking, Pair};
 use model::parameter_value;
-use model::prose::note_on;
+use model::prose::{few, note_on};
 
 /// `io.read_zero: 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032)`
 pub fn lines(family: &Family) -> Vec<String> {
-    let with_lines = family.members.iter();
-    let members: Vec<&Member> = with_lines
-        // Two points always lie on a line, which shows nothing.
-        .filter(|member| member.series.points.len() >= 3)
-        .collect();
+    // Two costs always lie on a line, which shows nothing.
+    let members = family.members.iter().filter(|member| {
+        let points = &member.series.points;
+        points.iter().filter(|point| point.cost.is_some()).count() >= 3
+    });
+    let members: Vec<&Member> = members.collect();
     let mut lines: Vec<String> = members
         .iter()
         .filter_map(|member| {
             let line = member.line?;
-            Some(format!(
-                "{}: {} ns{} {} {} ns per unit of {}{}",
+            let fixed = format!(
+                "{}: {} ns{}",
                 member.series.label(),
                 nanoseconds(line.fixed.ns),
-                range(&line.fixed, nanoseconds),
+                range(&line.fixed, nanoseconds)
+            );
+            if member.is_constant() {
+                return Some(format!("{fixed}, constant over {}", family.parameter));
+            }
+            Some(format!(
+                "{fixed} {} {} ns per unit of {}{}",
                 if line.per_unit.ns < 0.0 { '-' } else { '+' },
                 significant(line.per_unit.ns.abs()),
                 family.parameter,
@@ -84,6 +91,7 @@ pub fn crossovers(family: &Family) -> Vec<String> {
 fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
     let [from, to] = values(family, c.within);
     let within = format!("{} {from}..{to}", family.parameter);
+    let not_compared = named(family, "not compared at", &c.not_compared);
     match &c.overtaking {
         Overtaking::Crossings(crossings) => crossings
             .iter()
@@ -92,19 +100,30 @@ fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
         Overtaking::AlwaysFaster(i) => {
             let other = if *i == c.a { c.b } else { c.a };
             vec![format!(
-                "no crossover between {} and {} for {within}: the first is faster, as far as is certain",
+                "no crossover between {} and {} for {within}: the first is faster{}",
                 label(family, *i),
-                label(family, other)
+                label(family, other),
+                named(family, "not known at", &c.not_known) + &not_compared
             )]
         }
         Overtaking::Unresolved => {
             vec![format!(
-                "no crossover between {} and {} for {within}: which one is faster is not certain",
+                "no crossover between {} and {} for {within}: which one is faster is not certain{not_compared}",
                 label(family, c.a),
                 label(family, c.b)
             )]
         }
     }
+}
+
+/// `; not known at fds 1, 10`; empty without values.
+fn named(family: &Family, what: &str, values: &[u64]) -> String {
+    let values = values.iter();
+    let values = few(values.map(|value| parameter_value(&family.parameter, *value)));
+    if values.is_empty() {
+        return values;
+    }
+    format!("; {what} {} {values}", family.parameter)
 }
 
 /// `io.mmap overtakes io.read between size 64K and 256K`

@@ -119,6 +119,21 @@ mod tests {
     }
 
     #[test]
+    fn costs_that_do_not_depend_on_it_are_constant_and_unknown_orders_are_named() {
+        const FLAT: synthetic::Strategy = ("io.read_file", &SIZES, &|_| 128.0);
+        const FEWER: synthetic::Strategy = ("io.pread", &[1, 1 << 14, 1 << 16, 1 << 18], &|x| {
+            128.0 + x as f64 / 16.0
+        });
+        let shown = shown(&run(&[FEWER, FLAT], 12, Noise::NONE));
+        assert!(
+            shown.contains("io.read_file: 128.0 ns (123.4 .. 132.6), constant over size\n"),
+            "{shown}"
+        );
+        let order = "no crossover between io.read_file and io.pread for size 1..256K: the first is faster; not known at size 1; not compared at size 4K, 1M\n";
+        assert!(shown.contains(order), "{shown}");
+    }
+
+    #[test]
     fn the_table_with_its_lines_and_crossovers() {
         snapbox::assert_data_eq!(
             shown(&run(&[READ, MAP], 12, Noise::NONE)),
