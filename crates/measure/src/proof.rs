@@ -255,8 +255,15 @@ impl Drop for Pass {
 fn judge(total: Entries, planned: &Planned) -> Proof {
     let params = planned.case.effective_params();
     let prepared = planned.prepares.exact_counts(&params);
+    let mut total: Vec<(&str, f64)> = total.iter().collect();
+    // Threads take turns by chance: as declared, the order repeats.
+    total.sort_by_key(|(name, _)| {
+        let mut declared = planned.enters.iter().flat_map(|declared| &declared.0);
+        let place = declared.position(|expected| expected.names.iter().any(|one| one == name));
+        place.unwrap_or(usize::MAX)
+    });
     let timed: Entries = total
-        .iter()
+        .into_iter()
         .map(|(name, count)| {
             (
                 name.to_string(),
@@ -345,4 +352,24 @@ fn hangs(timeout: Duration) -> Failure {
         "counting its kernel entries took longer than {seconds:.0} s: stopped (--timeout allows more)"
     );
     Failure::timeout(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Case, Role};
+
+    #[test]
+    fn entries_are_in_the_order_of_their_declaration() {
+        let planned = Planned {
+            enters: Some("futex x? sched_yield x?".parse().unwrap()),
+            ..Planned::new(Case::native("sync.mutex_contended"), Role::Asked)
+        };
+        let counted = ["read", "sched_yield", "futex"].map(|name| (name.to_string(), 1.0));
+        let proof = judge(counted.into_iter().collect(), &planned);
+        assert_eq!(
+            proof.entries.unwrap().to_string(),
+            "futex x1 sched_yield x1 read x1"
+        );
+    }
 }
