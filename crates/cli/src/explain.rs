@@ -284,6 +284,7 @@ fn costs(mut session: Session, planned: Vec<Planned>) -> Result<Vec<Option<Cost>
             row.cost().map(|cost| Cost {
                 time: cost.median,
                 times_getppid: cost.times_getppid,
+                is_traced: row.is_traced(),
             })
         })
         .collect())

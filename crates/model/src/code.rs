@@ -67,6 +67,9 @@ pub struct Cost {
     pub time: Nanos,
     /// The time in units of that of `id.getppid`, a bare system call; `None` if that was not measured.
     pub times_getppid: Option<f64>,
+    /// Whether a tracer of system calls was on: the time has its own in it.
+    #[serde(default)]
+    pub is_traced: bool,
 }
 
 /// Who answers.

@@ -5,6 +5,8 @@
 
 use crate::explain::returned;
 use crate::numbers::{nanoseconds, significant};
+use crate::run::warnings::text;
+use analysis::summary::Warning;
 use document::{Block, Document, with_params};
 use model::code::{Code, Cost, Explained, Explanation, Function, Instruction, Role};
 
@@ -55,17 +57,21 @@ fn facts(explanation: &Explanation, cost: Option<&Cost>) -> Vec<Fact> {
     facts.extend(explanation.code.iter().map(|code| ("Code", size(code))));
     let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
     facts.extend(remarks.map(|remark| ("Note", remark.clone())));
+    if cost.is_some_and(|cost| cost.is_traced) {
+        facts.push(("Note", format!("*: {}", text(&Warning::Traced))));
+    }
     facts
 }
 
-/// `151.8 ns, 1.49 x getppid`
+/// `151.8 ns, 1.49 x getppid`; with a star if a tracer was on
 fn time(cost: &Cost) -> String {
     let times = cost
         .times_getppid
         .map(|times| format!(", {} x getppid", significant(times)));
     format!(
-        "{} ns{}",
+        "{} ns{}{}",
         nanoseconds(cost.time.0),
+        if cost.is_traced { "*" } else { "" },
         times.unwrap_or_default()
     )
 }
