@@ -245,8 +245,11 @@ static void show_file(const char *path) {
     static char bytes[MOST];
     size_t used = 0;
     struct stat about;
+    /* What a namespace is, its link says. */
+    ssize_t length = strstr(path, "/ns/") ? readlink(path, bytes, MOST) : -1;
     int fd = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    if (fd < 0) return;
+    if (length > 0) used = (size_t)length;
+    if (fd < 0 && !used) return;
     for (ssize_t got = 1; used < MOST && got > 0; used += got > 0 ? (size_t)got : 0)
         got = read(fd, bytes + used, MOST - used);
     close(fd);

@@ -225,7 +225,7 @@ const struct operation sync_operations[] = {
      .enters = "", .systems = "posix", .family = "mutex", .setup = setup_sleeper, .run = run_mutex},
     {.id = "sync.mutex_contended",
      .what = "two threads take a mutex in turn, once each, every lock finding it held; holder and waiter meet by "
-             "sched_yield()",
+             "sched_yield(); threads=N makes N such pairs, each with a mutex of its own",
      .enters = "futex/futex_time64 x? sched_yield x?", .systems = "posix", .family = "mutex", .flags = SWITCHES,
      .own = own_mutex_contended, .run = run_mutex_contended},
     {.id = "sync.semaphore", .what = "sem_post() and sem_wait() of a semaphore that nobody waits for", .enters = "",

@@ -71,7 +71,7 @@ Examples:
   syscost compare before.json now.json
   syscost report before.json now.json -o change.html
 
-Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows show the reason), 130 interrupted.";
+Exit status: 0 no case failed, other than for want of a CPU that was free, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows show the reason), 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -106,7 +106,7 @@ fn named(patterns: &[String]) -> Result<Named> {
         let text = texts.join(" ").to_lowercase();
         patterns
             .iter()
-            .any(|word| text.contains(&word.to_lowercase()))
+            .any(|word| has_word(&text, &word.to_lowercase()))
     };
     let mut named = Named::default();
     if patterns.is_empty() {
@@ -131,6 +131,12 @@ fn named(patterns: &[String]) -> Result<Named> {
         }
     }
     Ok(named)
+}
+
+/// Whether a word of the text begins so: `read` is not in `already`.
+fn has_word(text: &str, word: &str) -> bool {
+    let mut places = text.match_indices(word).map(|(at, _)| &text[..at]);
+    places.any(|before| !before.ends_with(char::is_alphanumeric))
 }
 
 impl Named {
@@ -419,4 +425,17 @@ fn params(operation: &Operation) -> String {
         .map(|p| format!("{}={}", p.name, p.default))
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_matched_from_its_beginning() {
+        let text = "thread, linux-6.1 (already read-only)";
+        let are_there =
+            ["read", "linux-6", "only", "adread", "ready"].map(|word| has_word(text, word));
+        assert_eq!(are_there, [true, true, true, false, false]);
+    }
 }

@@ -108,12 +108,11 @@ impl Sources {
     }
 
     pub fn link(&self, path: &str) -> Option<String> {
-        Some(
-            fs::read_link(self.resolve(path))
-                .ok()?
-                .to_string_lossy()
-                .into_owned(),
-        )
+        match fs::read_link(self.resolve(path)) {
+            Ok(target) => Some(target.to_string_lossy().into_owned()),
+            // Another machine's links came as text.
+            Err(_) => self.text(path),
+        }
     }
 
     fn resolve(&self, path: &str) -> PathBuf {

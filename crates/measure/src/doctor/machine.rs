@@ -170,7 +170,7 @@ pub fn mitigations(host: &Host, checks: &Checks) -> Option<Finding> {
     Finding::notice(
         parts.join("; "),
         format!(
-            "They are part of the cost of system calls here: compare with machines that have the same ones. {measured}."
+            "They are part of the cost of system calls here: compare with machines that have the same ones. {measured}; an emulated kernel, with and without `mitigations=off`, shows the instructions of the others (docs/environments.md)."
         ),
     )
 }

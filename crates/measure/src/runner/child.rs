@@ -93,7 +93,10 @@ impl Child {
             .map_err(|e| cannot("no file for standard error", &e))?;
         let mut command = command(&directory);
         // A group of its own, so that ^C at the terminal reaches the driver alone, which then ends workers in order.
-        command.current_dir(&directory).process_group(0);
+        if command.get_current_dir().is_none() {
+            command.current_dir(&directory);
+        }
+        command.process_group(0);
         if !command
             .get_envs()
             .any(|(name, value)| name == RUN_VARIABLE && value.is_none())

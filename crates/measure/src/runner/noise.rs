@@ -37,14 +37,21 @@ impl Noise {
         if !last_error.is_empty() && !message.contains(last_error) {
             message = format!("{message}: {last_error}");
         }
-        if ALREADY.iter().any(|already| message.contains(already)) {
-            message = format!("{message}; {ONCE_PER_CASE}");
+        let mut advice = ADVICE.iter();
+        if let Some((_, advice)) = advice.find(|(error, _)| message.contains(error)) {
+            message = format!("{message}; {advice}");
         }
         Failure { message, ..failure }
     }
 }
 
-const ALREADY: [&str; 3] = ["File exists", "already exists", "already in use"];
+const ADVICE: [(&str, &str); 4] = [
+    ("File exists", ONCE_PER_CASE),
+    ("already exists", ONCE_PER_CASE),
+    ("already in use", ONCE_PER_CASE),
+    ("cannot open shared object file", OTHER_USER),
+];
+const OTHER_USER: &str = "another user may not read this run's directory, and another root has other libraries: end the command with {static}";
 const ONCE_PER_CASE: &str = "the command runs once per case and must work each time: let it replace what it created before (mkdir -p, ln -sf), or copy files and start containers beforehand";
 
 #[cfg(test)]
@@ -62,6 +69,12 @@ mod tests {
         assert!(
             again.starts_with("no answer: mkdir: 'd': File exists; the command runs once per case"),
             "{again}"
+        );
+        let library = "libsyscost_cross.so: cannot open shared object file";
+        let refused = noise.added_to(failure.clone(), library).message;
+        assert!(
+            refused.ends_with("end the command with {static}"),
+            "{refused}"
         );
         assert_eq!(
             (noise.add("Wel\x1b\u{fffd}come  "), noise.add("")),

@@ -215,6 +215,10 @@ impl Workers {
             Child::start(
                 |at| {
                     let mut command = self.command(&environment, launcher, program, at);
+                    // The probe there makes a directory for itself, and a path of it may be relative to the user's.
+                    if environment.is_elsewhere() {
+                        command.current_dir(".");
+                    }
                     // The size of the environment block moves the stack, and with it every alignment (METHOD.md).
                     command.env("SYSCOST_PADDING", "x".repeat(padding));
                     command

@@ -33,6 +33,7 @@ const FILES: &[&str] = &[
     "/proc/loadavg",
     "/proc/self/status",
     "/proc/self/limits",
+    "/proc/self/ns/*",
     "/proc/1/cgroup",
     "/proc/[0-9]*/comm",
     "/proc/sys/kernel/[hov]s*",

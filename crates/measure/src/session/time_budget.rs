@@ -115,7 +115,7 @@ impl Session {
                 needed.as_secs_f64().ceil(),
             );
             Some(format!(
-                "--time {time}: {cases}, baselines included, need about {needed} s; intervals will be wide"
+                "--time {time}: {cases}, panel and baselines included, need about {needed} s; intervals will be wide"
             ))
         } else {
             None

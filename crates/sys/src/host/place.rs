@@ -211,6 +211,19 @@ mod tests {
         }
         let (keep, sources) = tree(&[(".dockerenv", "")]);
         assert_eq!(container(&sources).as_deref(), Some("docker"));
+        let links = FIRST_NAMESPACES
+            .iter()
+            .map(|(kind, first)| (format!("proc/self/ns/{kind}"), *first));
+        let links: Vec<(String, &str)> = links.chain([(".dockerenv".to_string(), "")]).collect();
+        let files: Vec<(&str, &str)> = links
+            .iter()
+            .map(|(path, text)| (path.as_str(), *text))
+            .collect();
+        assert_eq!(
+            container(&tree(&files).1),
+            None,
+            "links of another machine, as text"
+        );
         for (kind, first) in FIRST_NAMESPACES {
             link(&keep, &format!("proc/self/ns/{kind}"), first);
         }
