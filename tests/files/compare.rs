@@ -41,8 +41,8 @@ fn before_and_after() -> (Value, Value) {
     (run("vm", 1_700_000_000, before), after)
 }
 
-/// A place with before.json, after.json, third.json, history.json, in which a row depends on history, and traced.json, which is
-/// before.json under a tracer.
+/// A place with before.json, after.json, third.json, history.json, in which a row depends on history, and traced.json and
+/// disturbed.json, which are before.json under a tracer and beside a neighbour.
 fn place() -> Place {
     let place = Place::new();
     let (before, after) = before_and_after();
@@ -53,6 +53,9 @@ fn place() -> Place {
     let mut traced = before.clone();
     traced["host"]["taxes"] = json!([{"kind": "BPF programs", "detail": "bpftrace (process 7) is attached to sys_enter"}]);
     traced["started_unix_s"] = 1_700_000_007.into();
+    let mut disturbed = before.clone();
+    disturbed["host"]["disturbed_percent"] = 88.7.into();
+    disturbed["started_unix_s"] = 1_700_000_008.into();
     let mut history = after.clone();
     let lstat = |record: &&mut Value| record["operation"] == "file.lstat";
     let records = history["records"].as_array_mut().unwrap();
@@ -63,6 +66,7 @@ fn place() -> Place {
         ("third.json", third),
         ("history.json", history),
         ("traced.json", traced),
+        ("disturbed.json", disturbed),
     ] {
         write(&place.path(), name, &run);
     }
@@ -86,6 +90,11 @@ fn comparisons_are_printed() {
         ("three-40", 40, three.into()),
         ("history", 120, "compare before.json history.json".into()),
         ("traced", 120, "compare before.json traced.json".into()),
+        (
+            "disturbed",
+            120,
+            "compare before.json disturbed.json".into(),
+        ),
         ("shows-traced", 120, "show traced.json".into()),
         ("by-ratio", 80, two("--only file --sort ratio")),
         ("by-cost", 80, two("--only *stat --sort cost")),
@@ -99,9 +108,9 @@ fn comparisons_are_printed() {
     }
 }
 
-/// What a tracer added is no change; where both sides had one, ratios are judged.
+/// What a tracer or a neighbour added is no change; if both sides had the tracer, ratios are judged.
 #[test]
-fn a_tracer_on_one_side_only_gets_no_verdict() {
+fn a_tracer_or_a_disturbance_on_one_side_gets_no_verdict() {
     let place = place();
     let verdicts = |files: &str| -> BTreeSet<String> {
         let document = place.document(("compare --only file", files));
@@ -109,16 +118,29 @@ fn a_tracer_on_one_side_only_gets_no_verdict() {
         rows.map(|row| row["verdicts"][1]["verdict"].as_str().unwrap().to_string())
             .collect()
     };
-    let traced = BTreeSet::from(["missing".to_string(), "traced".to_string()]);
-    assert_eq!(verdicts("before.json traced.json"), traced);
-    assert_eq!(verdicts("traced.json before.json"), traced);
     assert!(!verdicts("traced.json traced.json").contains("traced"));
-    let gate = place.run("compare before.json traced.json --only file --fail-over 1%");
-    expect_status(&gate, 2);
-    expect_in(
-        stderr(&gate),
-        "a tracer of system calls was on in one of the files",
-    );
+    for (verdict, reason) in [
+        (
+            "traced",
+            "a tracer of system calls was on in one of the files",
+        ),
+        ("disturbed", "one of the runs was disturbed all the time"),
+    ] {
+        let refused = BTreeSet::from(["missing".to_string(), verdict.to_string()]);
+        let files = [
+            format!("before.json {verdict}.json"),
+            format!("{verdict}.json before.json"),
+        ];
+        files
+            .iter()
+            .for_each(|files| assert_eq!(verdicts(files), refused));
+        let gate = place.run((
+            format!("compare {}", files[0]),
+            "--only file --fail-over 1%",
+        ));
+        expect_status(&gate, 2);
+        expect_in(stderr(&gate), reason);
+    }
     let records = &place.document("show traced.json")["records"];
     for record in list(records) {
         let is_marked = record["warnings"].to_string().contains("\"traced\"");
@@ -221,7 +243,11 @@ fn growth_over_the_limit_is_exit_status_1_and_named() {
     );
     assert!(named[3].ends_with("over --fail-over 8%"), "{named:?}");
     assert!(
-        named[4..]
+        named[4].contains(" of 10 rows: too uncertain to tell whether costs grew by 8%"),
+        "{named:?}"
+    );
+    assert!(
+        named[5..]
             .iter()
             .all(|line| line.starts_with("syscost: not judged: ")),
         "{named:?}"
@@ -229,7 +255,8 @@ fn growth_over_the_limit_is_exit_status_1_and_named() {
     expect_in(stdout(&failing), "file.lstat");
     let passing = compared("--fail-over 50 --only id");
     expect_status(&passing, 0);
-    assert_eq!(stderr(&passing), "");
+    let unclear = "syscost: 1 of 2 rows: too uncertain to tell whether costs grew by 50%, which lies within the 95% interval\n";
+    assert_eq!(stderr(&passing), unclear);
     // There are more kernel entries.
     expect_status(&compared("--fail-over 50"), 1);
     // What became cheaper did not grow.

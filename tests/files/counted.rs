@@ -250,7 +250,7 @@ fn counts_are_compared_exactly() {
         "file.fstat costs x1.030 in new, over --fail-over 2%",
     );
     expect_status(&compare("--fail-over 4%"), 0);
-    expect_in(stdout(&compare("--threshold 5%")), "3 equal");
+    expect_in(stdout(&compare("--threshold 5%")), "3 within 5%");
     let same = place.printed("compare old.json old.json");
     expect_in(&same, "equal");
     expect_not_in(&same, "more\n");

@@ -65,6 +65,10 @@ fn doubled_entries_fail_and_the_row_is_named() {
             .starts_with("syscost: not judged: file.stat: different kernel entries, but not more"),
         "{fewer:?}"
     );
+    let unclear = compared(&place, "same.json", "--fail-over 0.1%");
+    expect_status(&unclear, 0);
+    let line = "syscost: 2 of 2 rows: too uncertain to tell whether costs grew by 0.1%, which lies within the 95% interval\n";
+    assert_eq!(stderr(&unclear), line);
     let any = place.run("compare doubled.json base.json --fail-on-entries=any");
     expect_status(&any, 1);
     let nothing = compared(&place, "failed.json", "--fail-on-entries");

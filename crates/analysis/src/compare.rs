@@ -45,7 +45,7 @@ pub use profiles::{
 pub use race::{Cause, CauseOf, Changed, InsideResult, RaceFound, RaceResult, Versus, race};
 pub use row::{ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
-pub use verdict::{Difference, Mark, Ratio, RatioOf, Verdict};
+pub use verdict::{Difference, Mark, PlainRatio, Ratio, RatioOf, Verdict};
 pub use within::within;
 
 use judge::{RowVisibility, visibility};

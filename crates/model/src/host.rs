@@ -107,3 +107,10 @@ pub struct Host {
     /// Taxes on every system call on this machine.
     pub taxes: Vec<Tax>,
 }
+
+impl Host {
+    /// Whether tracers of other processes cannot be seen; root in a container sees only that container's processes.
+    pub fn hides_tracers(&self) -> bool {
+        self.user.as_deref() == Some("user") || self.container.is_some()
+    }
+}

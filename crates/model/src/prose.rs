@@ -21,6 +21,15 @@ pub fn few<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     some(names, MOST_IN_A_NOTE)
 }
 
+/// `all rows` if these are all `rows` of several.
+pub fn few_of(names: Vec<String>, rows: usize) -> String {
+    if rows > 1 && names.len() == rows {
+        "all rows".to_string()
+    } else {
+        few(names)
+    }
+}
+
 /// `TEXT: a, b and 3 more`; `None` without names.
 pub fn note_on<T: AsRef<str>>(text: &str, names: impl IntoIterator<Item = T>) -> Option<String> {
     let names = few(names);

@@ -220,6 +220,15 @@ pub fn in_percent(value: f64) -> String {
     format!("{}%", percent(value))
 }
 
+/// How far a next value may be from this one: `4.2%`, or `> 100%` if hardly anything is known.
+pub fn half_width(percent: f64) -> String {
+    if percent > 100.0 {
+        "> 100%".to_string()
+    } else {
+        in_percent(percent)
+    }
+}
+
 /// `2026-03-01 10:00`, in UTC; the number itself if the calendar does not reach it.
 pub fn date(unix_s: u64) -> String {
     if unix_s >= YEAR_10000_UNIX_S {

@@ -28,6 +28,8 @@ pub enum Caution {
     },
     /// The runs were interrupted.
     Incomplete { columns: Vec<usize> },
+    /// The runs were disturbed all the time, each by about this much in percent: its rows have no verdict.
+    Disturbed { columns: Vec<(usize, f64)> },
     /// The kinds of taxes on every system call, by column.
     TaxesDiffer { kinds: Vec<BTreeSet<String>> },
     /// The cost of the reference call differs from the baseline's.
@@ -84,6 +86,7 @@ pub fn cautions(
     cautions.extend(same_run(&infos));
     cautions.extend(mixed(&infos));
     cautions.extend(incomplete(&infos));
+    cautions.extend(disturbed(&infos, rows));
     cautions.extend(taxes(&infos));
     cautions.extend(reference_moved(columns, baseline, reference));
     cautions.extend(facts(&infos));
@@ -132,6 +135,18 @@ fn mixed(infos: &[&ColumnInfo]) -> Option<Caution> {
 fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
     let columns = (0..infos.len()).filter(|column| !infos[*column].complete);
     unless_empty(columns.collect()).map(|columns| Caution::Incomplete { columns })
+}
+
+fn disturbed(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> Option<Caution> {
+    let mut verdicts = rows.iter().flat_map(|row| &row.verdicts);
+    if !verdicts.any(|verdict| matches!(verdict, Verdict::Disturbed(_))) {
+        return None;
+    }
+    let columns = infos.iter().enumerate();
+    let columns = columns.filter_map(|(column, info)| Some((column, info.disturbed_percent()?)));
+    Some(Caution::Disturbed {
+        columns: columns.collect(),
+    })
 }
 
 fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {

@@ -49,6 +49,12 @@ impl Cell {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
+    /// In any of its runs.
+    pub fn is_disturbed(&self) -> bool {
+        let mut runs = self.runs.iter().flatten();
+        runs.any(|run| run.disturbed_ln > 0.0)
+    }
+
     /// The cost, if the row is a time.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()

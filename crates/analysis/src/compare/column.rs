@@ -143,6 +143,15 @@ impl ColumnInfo {
         }
     }
 
+    /// The most of any of its runs; `None` if none was disturbed all the time.
+    pub fn disturbed_percent(&self) -> Option<f64> {
+        let percents = self.warnings.iter().filter_map(|warning| match warning {
+            RunWarning::Disturbed(disturbed) => disturbed.slower_percent,
+            _ => None,
+        });
+        percents.reduce(f64::max)
+    }
+
     /// A fact missing from a published result is unknown.
     pub fn is_measured(&self) -> bool {
         self.source.is_none()

@@ -80,6 +80,8 @@ pub enum NotJudged {
     DependsOnHistory,
     /// One was measured under a tracer of system calls, the other was not.
     Traced,
+    /// One of the two runs was disturbed all the time.
+    Disturbed,
     /// One is a time and the other a number of instructions.
     OtherUnit,
 }
@@ -174,8 +176,9 @@ fn both<'a>(cell: Option<&'a Cell>, base: Option<&'a Cell>) -> Option<(&'a Cell,
 
 fn ratio(verdict: &Verdict) -> Result<&Ratio, NotJudged> {
     verdict.interval().ok_or(match verdict {
-        Verdict::DependsOnHistory { .. } => NotJudged::DependsOnHistory,
-        Verdict::Traced { .. } => NotJudged::Traced,
+        Verdict::DependsOnHistory(_) => NotJudged::DependsOnHistory,
+        Verdict::Traced(_) => NotJudged::Traced,
+        Verdict::Disturbed(_) => NotJudged::Disturbed,
         Verdict::OtherUnit => NotJudged::OtherUnit,
         Verdict::Missing => NotJudged::Missing,
         _ => NotJudged::NoInterval,

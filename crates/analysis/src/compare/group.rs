@@ -68,6 +68,12 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
             warnings.push(warning.clone());
         }
     }
+    let mut host = first.host.clone();
+    for tax in columns.iter().flat_map(|column| &column.info.host.taxes) {
+        if !host.taxes.contains(tax) {
+            host.taxes.push(tax.clone());
+        }
+    }
     let labels = first.labels.clone().into_iter();
     Some(ColumnInfo {
         labels: labels
@@ -80,6 +86,7 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
             .iter()
             .flat_map(|column| column.info.starts.clone())
             .collect(),
+        host,
         warnings,
         mixed,
         ..first.clone()
@@ -180,6 +187,14 @@ mod tests {
             five < one && five > 0.6 * one && one < 0.015,
             "{five} {one}"
         );
+    }
+
+    #[test]
+    fn the_taxes_of_all_runs_are_kept() {
+        let mut taxed = column("", vec![record("file.stat", 100)]);
+        taxed.info.host.taxes = vec![model::Tax::default()];
+        let group = Column::group("x", vec![column("", Vec::new()), taxed.clone(), taxed]).unwrap();
+        assert_eq!(group.info.host.taxes, [model::Tax::default()]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::column::Column;
 use super::machine::Sides;
 use super::row::ComparedRow;
 use super::same_work::{Work, work};
-use super::verdict::{Mark, Ratio, RatioOf, Verdict};
+use super::verdict::{Mark, PlainRatio, Ratio, RatioOf, Verdict};
 use model::{Nanos, Unit};
 use stats::{BetweenRuns, Finding, Quantity, findings};
 
@@ -88,11 +88,9 @@ fn verdict(
     }
     let ratio = figure.value / base_figure.value;
     let relative = yardstick.map(|yardstick| ratio / yardstick);
-    if cell.depends_on_history || base.depends_on_history {
-        return (Verdict::DependsOnHistory { ratio, relative }, None);
-    }
-    if cell.is_traced != base.is_traced {
-        return (Verdict::Traced { ratio, relative }, None);
+    let plain = PlainRatio { ratio, relative };
+    if let Some(refused) = refusal(cell, base) {
+        return (refused(plain), None);
     }
     match sides.compared(cell, base) {
         Some(between) => (
@@ -105,7 +103,20 @@ fn verdict(
             )),
             Some(between),
         ),
-        None => (Verdict::OneFigure { ratio, relative }, None),
+        None => (Verdict::OneFigure(plain), None),
+    }
+}
+
+/// Why no ratio of the two is a sign of a change.
+fn refusal(cell: &Cell, base: &Cell) -> Option<fn(PlainRatio) -> Verdict> {
+    if cell.depends_on_history || base.depends_on_history {
+        Some(Verdict::DependsOnHistory)
+    } else if cell.is_traced != base.is_traced {
+        Some(Verdict::Traced)
+    } else if cell.is_disturbed() || base.is_disturbed() {
+        Some(Verdict::Disturbed)
+    } else {
+        None
     }
 }
 
@@ -197,17 +208,22 @@ fn judged_reference(sides: &Sides, column: &Column, base: &Column, margin: f64) 
     let (Some(cell), Some(base)) = (column.reference(), base.reference()) else {
         return Verdict::Missing;
     };
-    let between = sides.as_measured(&cell.runs, &base.runs);
-    match (between, cell.cost_ns(), base.cost_ns()) {
-        (Some(between), ..) => Verdict::Ratio(Ratio {
+    let (Some(ns), Some(base_ns)) = (cell.cost_ns(), base.cost_ns()) else {
+        return Verdict::Missing;
+    };
+    let plain = PlainRatio {
+        ratio: ns / base_ns,
+        relative: None,
+    };
+    if let Some(refused) = refusal(cell, base) {
+        return refused(plain);
+    }
+    match sides.as_measured(&cell.runs, &base.runs) {
+        Some(between) => Verdict::Ratio(Ratio {
             mark: marks(&[between], margin)[0],
             ..unmarked(&between, RatioOf::time(between.ratio()))
         }),
-        (None, Some(ns), Some(base_ns)) => Verdict::OneFigure {
-            ratio: ns / base_ns,
-            relative: None,
-        },
-        _ => Verdict::Missing,
+        None => Verdict::OneFigure(plain),
     }
 }
 
@@ -224,10 +240,10 @@ pub fn visibility(row: &ComparedRow, margin: f64) -> RowVisibility {
         .iter()
         .filter_map(|verdict| match verdict {
             Verdict::DifferentWork(_) => Some(RowVisibility::Shown),
-            Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => {
+            Verdict::OneFigure(plain) if plain.ratio.ln().abs() > margin.ln_1p() => {
                 Some(RowVisibility::Shown)
             }
-            Verdict::OneFigure { .. } => Some(RowVisibility::Equal),
+            Verdict::OneFigure(_) => Some(RowVisibility::Equal),
             refused if refused.is_refused() => Some(RowVisibility::NotKnown),
             Verdict::Ratio(ratio) => Some(match ratio.mark {
                 Mark::Equal => RowVisibility::Equal,
@@ -284,10 +300,10 @@ mod tests {
         let new = vec![failed, record("id.umask", 100), record("id.zero", 10)];
         let comparison = compared(old, new);
         let verdicts: Vec<&Verdict> = comparison.rows.iter().map(|row| &row.verdicts[1]).collect();
-        let one = Verdict::OneFigure {
+        let one = Verdict::OneFigure(PlainRatio {
             ratio: 2.0,
             relative: None,
-        };
+        });
         assert_eq!(verdicts, [&Verdict::Missing, &one, &Verdict::Missing]);
         assert!(
             comparison

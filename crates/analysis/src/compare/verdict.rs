@@ -12,26 +12,13 @@ pub enum Verdict {
     /// The column is the baseline.
     Baseline,
     /// At least one of the two is a single value without samples: the ratio has no interval.
-    OneFigure {
-        ratio: f64,
-        /// The ratio divided by that of the reference call; `None` if either run lacks it.
-        #[serde(rename = "relative_to_reference")]
-        relative: Option<f64>,
-    },
+    OneFigure(PlainRatio),
     /// The cost of one or both depends on earlier file system activity: the ratio is not a sign of a change.
-    DependsOnHistory {
-        ratio: f64,
-        /// The ratio divided by that of the reference call; `None` if either run lacks it.
-        #[serde(rename = "relative_to_reference")]
-        relative: Option<f64>,
-    },
+    DependsOnHistory(PlainRatio),
     /// One of the two, and not the other, was measured under a tracer of system calls: the ratio is the tracer's.
-    Traced {
-        ratio: f64,
-        /// The ratio divided by that of the reference call; `None` if either run lacks it.
-        #[serde(rename = "relative_to_reference")]
-        relative: Option<f64>,
-    },
+    Traced(PlainRatio),
+    /// One of the two runs was disturbed all the time: the ratio may be the disturbance's.
+    Disturbed(PlainRatio),
     /// The kernel entries of the two differ.
     DifferentWork(Difference),
     /// One of the two is missing or failed.
@@ -41,6 +28,15 @@ pub enum Verdict {
     /// The mark is the verdict.
     #[serde(untagged)]
     Ratio(Ratio),
+}
+
+/// A ratio without interval and mark.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PlainRatio {
+    pub ratio: f64,
+    /// The ratio divided by that of the reference call; `None` if either run lacks it.
+    #[serde(rename = "relative_to_reference")]
+    pub relative: Option<f64>,
 }
 
 /// Kernel entries that differ between two cells.
@@ -152,21 +148,23 @@ impl Verdict {
         }
     }
 
-    pub fn ratio(&self) -> Option<f64> {
+    fn plain(&self) -> Option<&PlainRatio> {
         match self {
-            Verdict::Ratio(Ratio { ratio, .. })
-            | Verdict::OneFigure { ratio, .. }
-            | Verdict::Traced { ratio, .. }
-            | Verdict::DependsOnHistory { ratio, .. } => Some(*ratio),
+            Verdict::OneFigure(plain)
+            | Verdict::DependsOnHistory(plain)
+            | Verdict::Traced(plain)
+            | Verdict::Disturbed(plain) => Some(plain),
             _ => None,
         }
     }
 
+    pub fn ratio(&self) -> Option<f64> {
+        let plain = self.plain().map(|plain| plain.ratio);
+        plain.or_else(|| Some(self.interval()?.ratio))
+    }
+
     pub fn is_refused(&self) -> bool {
-        matches!(
-            self,
-            Verdict::DependsOnHistory { .. } | Verdict::Traced { .. }
-        )
+        self.plain().is_some() && !matches!(self, Verdict::OneFigure(_))
     }
 
     pub fn as_measured(&self) -> Option<f64> {
@@ -192,11 +190,8 @@ impl Verdict {
             Verdict::Ratio(Ratio {
                 kind: RatioOf::Time { relative, .. },
                 ..
-            })
-            | Verdict::OneFigure { relative, .. }
-            | Verdict::Traced { relative, .. }
-            | Verdict::DependsOnHistory { relative, .. } => *relative,
-            _ => None,
+            }) => *relative,
+            _ => self.plain()?.relative,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::cell::Cell;
 use super::column::{Column, ColumnInfo};
 use super::row::{ComparedRow, Key, area};
-use super::verdict::{Mark, Ratio, RatioOf, Verdict};
+use super::verdict::{Mark, PlainRatio, Ratio, RatioOf, Verdict};
 use super::{Caution, Comparison, Options, cautions, select};
 use crate::derive::DerivedRow;
 use model::Combination;
@@ -83,10 +83,10 @@ fn verdict(derived: &DerivedRow, margin: f64) -> Verdict {
         return Verdict::Missing;
     };
     let Some(((low, high), mark)) = value.low_high.zip(Mark::on(value, margin)) else {
-        return Verdict::OneFigure {
+        return Verdict::OneFigure(PlainRatio {
             ratio: value.value,
             relative: None,
-        };
+        });
     };
     Verdict::Ratio(Ratio {
         ratio: value.value,

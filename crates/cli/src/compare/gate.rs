@@ -62,7 +62,8 @@ impl GateArgs {
     pub fn conclude(&self, findings: &[Finding]) -> Result<Exit> {
         finding_lines(findings).iter().for_each(note);
         let has = |outcome: Outcome| findings.iter().any(|finding| finding.outcome == outcome);
-        match (has(Outcome::Failed), has(Outcome::Passed)) {
+        let passed = has(Outcome::Passed) || has(Outcome::Unclear);
+        match (has(Outcome::Failed), passed) {
             (true, _) => Ok(Exit::CostGrown),
             (false, false) if self.gate().is_some() => Err(usage_error!(
                 "no row could be checked against the limit; the lines above have the reasons"

@@ -85,9 +85,7 @@ pub fn finding(tax: &Tax) -> Finding {
 
 /// Good only if this user could have seen all of them.
 pub fn none(host: &Host, checks: &Checks) -> Option<Finding> {
-    // Root in a container sees only that container's processes.
-    let root = host.user.as_deref() == Some("root") && host.container.is_none();
-    let advice = match (checks.tracing_visible, root) {
+    let advice = match (checks.tracing_visible, !host.hides_tracers()) {
         _ if !host.taxes.is_empty() => return None,
         (true, true) => return Finding::good("none found (filters, tracing, audit daemon)"),
         (true, false) => {

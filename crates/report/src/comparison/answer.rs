@@ -19,7 +19,7 @@ pub fn answer(comparison: &Comparison, column: usize) -> String {
         judged.partition(|verdict| verdict.difference().is_some());
     let is_single = verdicts
         .iter()
-        .any(|verdict| matches!(verdict, Verdict::OneFigure { .. }));
+        .any(|verdict| matches!(verdict, Verdict::OneFigure(_)));
     let mut tallies = Vec::new();
     if !times.is_empty() || (instructions.is_empty() && !is_single) {
         tallies.push(format!(

@@ -31,6 +31,18 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
             "interrupted, with fewer samples: {}",
             labels(comparison, columns)
         ),
+        Caution::Disturbed { columns } => {
+            let columns = columns.iter().map(|(column, percent)| {
+                format!(
+                    "{} (about {percent:.0}% above this machine's fastest known run)",
+                    comparison.label(*column)
+                )
+            });
+            format!(
+                "disturbed all the time, so there is no verdict: {}",
+                few(columns)
+            )
+        }
         Caution::ReferenceMoved { moved } => reference_moved(comparison, moved),
         Caution::EntriesUnknown { rows, columns } => format!(
             "kernel entries are unverified (?) for {} ({}): they may not do the same work",
@@ -57,7 +69,17 @@ fn differing_fact(comparison: &Comparison, caution: &Caution) -> String {
     let (fact, texts): (String, Vec<(usize, String)>) = match caution {
         Caution::TaxesDiffer { kinds } => (
             "overhead on every system call".to_string(),
-            kinds.iter().map(joined).enumerate().collect(),
+            kinds
+                .iter()
+                .zip(&comparison.columns)
+                .map(
+                    |(kinds, column)| match kinds.is_empty() && column.host.hides_tracers() {
+                        true => "not visible".to_string(),
+                        false => joined(kinds),
+                    },
+                )
+                .enumerate()
+                .collect(),
         ),
         Caution::FactDiffers { fact, values } => (
             fact.to_string(),
@@ -172,7 +194,7 @@ mod tests {
     use super::*;
     use analysis::compare::{Column, Options, compare};
     use model::fixtures::{emulated, entering, named, record, run};
-    use model::{Host, Run};
+    use model::{Host, Run, Tax};
     use snapbox::{assert_data_eq, str};
 
     /// The cautions on runs called `a`, `b` and so on.
@@ -212,6 +234,25 @@ isolated CPUs: none (a); 2-3 (b)
 
 "#]]
         );
+    }
+
+    #[test]
+    fn a_tracer_that_a_user_could_not_see_is_not_absent() {
+        let traced = Host {
+            taxes: vec![Tax {
+                kind: "BPF programs".into(),
+                ..Tax::default()
+            }],
+            ..Host::default()
+        };
+        let user = Host {
+            user: Some("user".into()),
+            ..Host::default()
+        };
+        let all = [traced, user, Host::default()];
+        let overhead =
+            "overhead on every system call: BPF programs (a); not visible (b); none (c)\n";
+        assert!(shown(&all.map(on)).starts_with(overhead));
     }
 
     #[test]

@@ -21,7 +21,14 @@ pub fn findings(comparison: &Comparison) -> Vec<Finding> {
 
 fn finding(comparison: &Comparison, limit: f64, row: &GatedRow) -> Finding {
     let (outcome, text) = match &row.verdict {
-        GateVerdict::Passed | GateVerdict::Unclear { .. } => (Outcome::Passed, String::new()),
+        GateVerdict::Passed => (Outcome::Passed, String::new()),
+        GateVerdict::Unclear { .. } => (
+            Outcome::Unclear,
+            format!(
+                "too uncertain to tell whether costs grew by {}, which lies within the 95% interval",
+                share(limit)
+            ),
+        ),
         GateVerdict::Grown { ratio, low, high } => {
             let interval = if low == high {
                 String::new()
@@ -72,6 +79,7 @@ fn reason_text(reason: NotJudged) -> &'static str {
         NotJudged::NoInterval => "a single value has no interval",
         NotJudged::DependsOnHistory => "the cost depends on earlier file system activity",
         NotJudged::Traced => "a tracer of system calls was on in one of the files",
+        NotJudged::Disturbed => "one of the runs was disturbed all the time",
         NotJudged::OtherUnit => "a time in one file, instructions in the other",
     }
 }
@@ -125,15 +133,16 @@ pub struct Finding {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
-    /// Growth is not certain, or within the limit.
     Passed,
+    /// Growth is not certain, so it passes.
+    Unclear,
     Failed,
     NotJudged,
 }
 
-/// A line for each that failed, and one for each reason not to judge rows.
+/// A line for each that failed, one for those that are unclear, and one for each reason not to judge rows.
 pub fn finding_lines(findings: &[Finding]) -> Vec<String> {
-    let (mut lines, mut not_judged) = (Vec::new(), Vec::new());
+    let (mut lines, mut unclear, mut not_judged) = (Vec::new(), Vec::new(), Vec::new());
     for Finding {
         name,
         outcome,
@@ -143,8 +152,13 @@ pub fn finding_lines(findings: &[Finding]) -> Vec<String> {
         match outcome {
             Outcome::Passed => {}
             Outcome::Failed => lines.push(text.clone()),
+            Outcome::Unclear => unclear.push((text, name)),
             Outcome::NotJudged => not_judged.push((text, name)),
         }
+    }
+    for (text, names) in grouped(unclear) {
+        let rows = counted(findings.len(), "row");
+        lines.push(format!("{} of {rows}: {text}", names.len()));
     }
     for (text, names) in grouped(not_judged) {
         lines.push(format!("not judged: {}: {text}", few(&names)));

@@ -7,7 +7,7 @@ use crate::run::warnings;
 use analysis::compare::{Caution, Cell, Comparison, LeftOut, MachineChange, Verdict};
 use analysis::summary::Warning;
 use model::grouped;
-use model::prose::{MOST_IN_A_NOTE, counted, few, note_on};
+use model::prose::{MOST_IN_A_NOTE, counted, few, few_of};
 
 /// All notes, the least expected first.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
@@ -17,7 +17,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     let LeftOut { equal, not_known } = comparison.left_out;
     if equal + not_known > 0 {
         notes.push(format!(
-            "Not shown, because no difference over {margin} is certain: {equal} equal, {not_known} not known."
+            "Not shown, because no difference over {margin} is certain: {equal} within {margin}, {not_known} not known."
         ));
     }
     notes.extend(labels(comparison));
@@ -27,12 +27,15 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(marked(comparison, &names));
     notes.extend(runs(comparison));
     if let Some(half_width) = middle_half_width(comparison) {
-        let shown = 100.0 * half_width.max(comparison.margin);
+        let shown = (100.0 * half_width.max(comparison.margin)).ceil();
+        let changes = if shown > 100.0 {
+            "even for changes over 100%".to_string()
+        } else {
+            format!("for changes under {shown:.0}%")
+        };
         notes.push(format!(
-            "{}; at most 5% of these verdicts are expected to be wrong; not known: too uncertain (in half of the rows, for changes \
-             under {:.0}%){}",
+            "{}; at most 5% of these verdicts are expected to be wrong; not known: too uncertain (in half of the rows, {changes}){}",
             verdicts(comparison.margin),
-            shown.ceil(),
             both_at_once(comparison)
         ));
     }
@@ -110,24 +113,31 @@ fn labels(comparison: &Comparison) -> Vec<String> {
 
 fn machines(comparison: &Comparison) -> Vec<String> {
     let changes = comparison.columns.iter().zip(&comparison.machine);
+    let changes = changes.enumerate();
     changes
-        .filter_map(|(column, change)| {
-            Some(format!("{}: {}", column.label, machine(change.as_ref()?)))
+        .filter_map(|(index, (column, change))| {
+            let mut rows = comparison.rows.iter();
+            let has_ratios = rows.any(|row| row.verdicts[index].interval().is_some());
+            let machine = machine(change.as_ref()?, has_ratios);
+            Some(format!("{}: {machine}", column.label))
         })
         .collect()
 }
 
-fn machine(change: &MachineChange) -> String {
+/// Ratios without a verdict are those of the costs as they were measured.
+fn machine(change: &MachineChange, has_ratios: bool) -> String {
     fn percent(ratio: f64) -> String {
         format!("{:+.1}%", 100.0 * (ratio - 1.0))
     }
 
     let (low, high) = (percent(change.low), percent(change.high));
-    let then = if change.rows_are_relative {
+    let then = if !has_ratios {
+        "ratios are as measured".to_string()
+    } else if change.rows_are_relative {
         "ratios are relative to that, and to how fast it was in each round".to_string()
     } else {
         format!(
-            "ratios are as measured, because user mode ({}) and the kernel ({}) changed differently",
+            "ratios are relative only to how fast it was in each round, because user mode ({}) and the kernel ({}) changed differently",
             percent(change.user_mode),
             percent(change.kernel_mode)
         )
@@ -161,23 +171,34 @@ fn runs(comparison: &Comparison) -> Option<String> {
 
 /// The meaning of the marks of costs, and the rows that have them.
 fn marked(comparison: &Comparison, names: &Names) -> Vec<String> {
-    type Kind = (&'static str, Warning, &'static str, fn(&Cell) -> bool);
+    let rows = &comparison.rows;
+    let is_refused = |is: fn(&Verdict) -> bool| {
+        let mut verdicts = rows.iter().flat_map(|row| &row.verdicts);
+        verdicts.any(is)
+    };
+    let history = is_refused(|verdict| matches!(verdict, Verdict::DependsOnHistory(_)))
+        .then_some("; no verdict, and not in means");
+    let traced = is_refused(|verdict| matches!(verdict, Verdict::Traced(_)))
+        .then_some("; no verdict against a run without, and not in means");
+    type Kind<'a> = (&'a str, Warning, Option<&'a str>, fn(&Cell) -> bool);
     let kinds: [Kind; 2] = [
-        ("~", Warning::DependsOnHistory, "", |cell| {
+        ("~", Warning::DependsOnHistory, history, |cell| {
             cell.depends_on_history
         }),
-        ("*", Warning::Traced, " against a run without", |cell| {
-            cell.is_traced
-        }),
+        ("*", Warning::Traced, traced, |cell| cell.is_traced),
     ];
     let mut notes = Vec::new();
-    for (mark, warning, against, is) in kinds {
-        let rows = comparison.rows.iter().filter(|row| row.has(is));
+    for (mark, warning, refused, is) in kinds {
+        let marked = rows.iter().filter(|row| row.has(is));
+        let marked: Vec<String> = marked.map(|row| names.row(row)).collect();
         let text = format!(
-            "{mark}: {}; no verdict{against}, and not in means",
-            warnings::text(&warning)
+            "{mark}: {}{}",
+            warnings::text(&warning),
+            refused.unwrap_or_default()
         );
-        notes.extend(note_on(&text, rows.map(|row| names.row(row))));
+        if !marked.is_empty() {
+            notes.push(format!("{text}: {}", few_of(marked, rows.len())));
+        }
     }
     notes
 }
@@ -250,7 +271,7 @@ mod tests {
         let apart = &machine_notes(100_000, 110_000)[0];
         assert!(
             apart.ends_with(
-                "as measured, because user mode (+0.0%) and the kernel (+10.0%) changed differently"
+                "in each round, because user mode (+0.0%) and the kernel (+10.0%) changed differently"
             ),
             "{apart}"
         );

@@ -166,13 +166,11 @@ const NARROW: f64 = 0.05;
 pub fn mark(verdict: &Verdict) -> Cell {
     let style = match verdict {
         Verdict::Baseline | Verdict::Missing => return Cell::default(),
-        Verdict::DependsOnHistory { .. } | Verdict::Traced { .. } => {
-            return Cell::styled("no verdict", Style::Faint);
-        }
+        refused if refused.is_refused() => return Cell::styled("no verdict", Style::Faint),
         Verdict::DifferentWork(_) => return Cell::styled("other work", Style::Warning),
         Verdict::OtherUnit => Style::Warning,
         Verdict::Ratio(ratio) => return judged(ratio.mark),
-        Verdict::OneFigure { .. } => Style::Faint,
+        _ => Style::Faint,
     };
     Cell::styled(word(verdict, "verdict").replace('_', " "), style)
 }
@@ -207,7 +205,7 @@ pub fn verdict(verdict: &Verdict) -> Cell {
     }
     let mark = mark(verdict);
     // If whole columns are single values, a word in each cell adds nothing.
-    if !matches!(verdict, Verdict::OneFigure { .. }) {
+    if !matches!(verdict, Verdict::OneFigure(_)) {
         text += &format!(" {}", mark.text);
     }
     Cell {
@@ -228,11 +226,9 @@ pub fn short_verdict(verdict: &Verdict) -> Cell {
         Verdict::Ratio(r) if r.mark == Mark::NotKnown && verdict.difference().is_none() => {
             format!("~ {ratio}")
         }
-        Verdict::Ratio(_) | Verdict::DependsOnHistory { .. } | Verdict::Traced { .. } => {
-            format!("{ratio} {}", mark.text)
-        }
-        Verdict::OneFigure { .. } => ratio,
-        _ => mark.text,
+        Verdict::OneFigure(_) => ratio,
+        _ if ratio.is_empty() => mark.text,
+        _ => format!("{ratio} {}", mark.text),
     };
     Cell {
         text,

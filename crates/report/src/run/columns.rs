@@ -2,7 +2,7 @@
 
 use crate::comparison::row::Marks;
 use crate::numbers::{
-    entries, in_percent, in_unit, instructions, nanoseconds, rate, significant, three_figures,
+    entries, half_width, in_unit, instructions, nanoseconds, rate, significant, three_figures,
 };
 use crate::study::{self, Scaled};
 use crate::{Cell, Style};
@@ -331,7 +331,7 @@ impl<'a> Line<'a> {
             unit: Some(row.unit),
             interval: study::derived_interval(row),
             verdict: study::derived_verdict(row),
-            precision: Cell::known(half_width_percent, in_percent),
+            precision: Cell::known(half_width_percent, half_width),
             entries: study::derived_entries(row),
         }
     }
@@ -404,7 +404,7 @@ impl<'a> Line<'a> {
 /// `?` if it is not known.
 fn precision(cost: &RowCost) -> Cell {
     match cost.relative_percent() {
-        Some(percent) => Cell::number(in_percent(percent), percent),
+        Some(percent) => Cell::number(half_width(percent), percent),
         None => Cell::from("?"),
     }
 }

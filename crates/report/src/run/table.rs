@@ -2,7 +2,7 @@
 
 use crate::comparison::notes::verdicts;
 use crate::comparison::row::number;
-use crate::numbers::{in_percent, nanoseconds, percent};
+use crate::numbers::{half_width, nanoseconds, percent};
 use crate::run::environments::{
     MOST_ENVIRONMENTS, environment_table, failures, narrow_tables, overheads,
 };
@@ -13,8 +13,8 @@ use analysis::summary::{Row, RowCost, RunWarning, Summary, Warning};
 use document::write::fits;
 use indexmap::IndexSet;
 use itertools::Itertools;
-use model::prose::{counted, few};
-use model::{Host, THREADS, grouped};
+use model::prose::{counted, few, few_of};
+use model::{Host, THREADS, Tax, grouped};
 use stats::{BETWEEN_RUNS, FEWEST_REPEATED, Quantity};
 
 /// The order of the rows.
@@ -48,7 +48,8 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
         .into_iter()
         .chain(marks)
         .chain(next_run(summary))
-        .chain(pointers(summary));
+        .chain(pointers(summary))
+        .chain(hidden(summary, host));
     let about_cells = study::notes(summary)
         .into_iter()
         .chain(cells)
@@ -264,9 +265,10 @@ fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) 
         }
     }
     let by_text = grouped(all);
+    let rows = summary.rows.len();
     let lines = by_text
-        .iter()
-        .map(|(text, names)| format!("{text}: {}", few(names)));
+        .into_iter()
+        .map(|(text, names)| format!("{text}: {}", few_of(names, rows)));
     lines.partition(|note| note.starts_with(['~', '*', '?']))
 }
 
@@ -301,6 +303,12 @@ fn pointers(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
+fn hidden(summary: &Summary, host: &Host) -> Option<String> {
+    let is_known = summary.is_counted() || host.taxes.iter().any(Tax::is_tracer);
+    let text = "tracing state is hidden here: a tracer that slows system calls has no mark (doctor as root, outside of containers, shows it)";
+    (host.hides_tracers() && !is_known).then_some(text.to_string())
+}
+
 /// Unless more are needed to explain cells and name labels.
 const MOST_NOTES: usize = 2;
 
@@ -327,9 +335,9 @@ fn spread(percents: Vec<f64>) -> Option<[String; 2]> {
     if worst < WIDE {
         return Some([String::new(), String::new()]);
     }
-    let [middle, worst] = [stats::median(percents)?, worst].map(in_percent);
+    let [middle, worst] = [stats::median(percents)?, worst].map(half_width);
     Some([
-        format!(" (here ±{middle} in the middle row and ±{worst} in the worst)"),
+        format!(" (here {middle} in the middle row and {worst} in the worst)"),
         " (by steady operations; rows with a larger ± varied more)".to_string(),
     ])
 }
@@ -416,6 +424,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_ordinary_user_is_told_that_tracers_are_not_seen() {
+        let mut run = model::fixtures::run(Vec::new());
+        let told =
+            |run: &model::Run| hidden(&analysis::summary::summarize(run), &run.host).is_some();
+        assert!(!told(&run));
+        run.host.user = Some("user".into());
+        assert!(told(&run));
+    }
+
+    #[test]
     fn rows_that_are_hardly_known_are_named_with_the_interval() {
         assert_eq!(spread(Vec::new()), None);
         let narrow = spread(vec![3.1, 16.0]).unwrap();
@@ -423,7 +441,7 @@ mod tests {
         let [here, steady] = spread(vec![3.1, 16.0, 2108.0]).unwrap();
         assert_eq!(
             here,
-            " (here ±16% in the middle row and ±2108% in the worst)"
+            " (here 16% in the middle row and > 100% in the worst)"
         );
         assert!(steady.contains("steady operations"));
     }

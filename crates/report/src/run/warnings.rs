@@ -9,7 +9,7 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
     match warning {
         Warning::Recorded { text } => Cow::Borrowed(text),
         Warning::TooFewBlocks { blocks } => {
-            format!("no interval: it needs {FEWEST_BLOCKS} time blocks, and there are {blocks}").into()
+            format!("no interval within the run: it needs {FEWEST_BLOCKS} time blocks, and there are {blocks}").into()
         }
         Warning::TargetNotMet { target_percent, .. } => format!("±{target_percent}% not reached; a longer --time narrows it").into(),
         Warning::Preempted { .. } => "batches left out because they were preempted".into(),

@@ -5,7 +5,7 @@ use crate::comparison::row::Names;
 use crate::figure::Overlay;
 use crate::figure::palette::SERIES;
 use crate::html::page::Part;
-use crate::numbers::in_percent;
+use crate::numbers::half_width;
 use crate::run::figures::{by_case, in_column};
 use crate::{comparison_document, svg};
 use analysis::compare::Comparison;
@@ -105,7 +105,7 @@ fn words(overlay: &Overlay) -> String {
         else {
             return "?".to_string();
         };
-        format!("±{}", in_percent(50.0 * (high - low) / value))
+        format!("±{}", half_width(50.0 * (high - low) / value))
     });
     percents.join(", ")
 }
