@@ -385,9 +385,10 @@ fn a_sample_of_each_class_has_the_function_and_its_line() {
     assert_eq!(caller(&collected, "getppid"), Some("inner (chain.c:17)"));
     let sampled = collected.stacks_sampled.unwrap();
     assert!(sampled < 5_000, "{sampled}");
-    let mixed = with_callers(format!("{} 100000 mixed", program.display()));
+    // Long enough for hundreds of samples, as the share is known no better than they are many.
+    let mixed = with_callers(format!("{} 1000000 mixed", program.display()));
     let seldom = calls_from(&mixed, "seldom");
-    assert!((5_000..50_000).contains(&seldom), "{seldom}");
+    assert!((100_000..400_000).contains(&seldom), "{seldom}");
 }
 
 #[test]
