@@ -200,13 +200,15 @@ fn a_lock_on_a_file_is_named_with_its_holder_and_a_fifo_as_one() {
 /// What `why` found of a command that runs on, which it traced for a time or until the terminal's ^C.
 fn left_command(place: &Place, words: &str, mode: &str, interrupted: bool) -> Value {
     let program = program(place);
-    left(place, words, &format!("{program} {mode}"), interrupted)
+    let line = format!("{words} -- {program} {mode}");
+    left(place, place.command(why_line(&line)), interrupted)
 }
 
-fn left(place: &Place, words: &str, line: &str, interrupted: bool) -> Value {
-    let mut command = place.command(format!(
-        "why --format json --report why.json {words} -- {line}"
-    ));
+fn why_line(words: &str) -> String {
+    format!("why --format json --report why.json {words}")
+}
+
+fn left(place: &Place, mut command: Command, interrupted: bool) -> Value {
     command.stdout(Stdio::piped()).process_group(0);
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
@@ -235,22 +237,60 @@ fn a_deadlock_of_a_command_is_named_when_it_is_left_or_ended() {
         assert_eq!(first["function"], "transfer", "{words}: {first:#}");
         assert_eq!(first["before"], false, "{words}: {first:#}");
         assert!(first["waited_s"].as_f64().unwrap() > 1.0, "{first:#}");
+        expect_wait(&found, "lock", 1.0);
     }
+}
+
+fn expect_wait(found: &Value, reason: &str, least_s: f64) {
+    let parts = list(&found["time"]["parts"]);
+    let waits = |part: &Value| part["reason"] == reason && part["wall_s"].as_f64() > Some(least_s);
+    assert!(parts.iter().any(waits), "{found:#}");
 }
 
 #[test]
 fn a_command_of_one_thread_that_hangs_waits_in_its_call_and_not_outside() {
-    if !has_bpf() {
-        return;
+    for as_root in [true, false] {
+        if as_root && !has_bpf() {
+            continue;
+        }
+        let place = Place::new().opened();
+        nix::unistd::mkfifo(&place.path().join("fifo"), nix::sys::stat::Mode::all()).unwrap();
+        let line = why_line("--for 1.5 -- sh -c 'echo started; exec cat fifo'");
+        let command = match as_root {
+            true => place.command(&line),
+            false => place.command_without_rights(&line),
+        };
+        let found = left(&place, command, false);
+        assert_eq!(found["hung"][0]["name"], "openat", "{found:#}");
+        expect_wait(&found, "pipe", 1.0);
     }
-    let place = Place::new();
-    nix::unistd::mkfifo(&place.path().join("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    place.write("hang.sh", "echo started; exec cat fifo");
-    let found = left(&place, "--for 1.5", "sh hang.sh", false);
-    assert_eq!(found["hung"][0]["name"], "openat", "{found:#}");
-    let parts = list(&found["time"]["parts"]);
-    let waits = |part: &Value| part["reason"] == "pipe" && part["wall_s"].as_f64() > Some(1.0);
-    assert!(parts.iter().any(waits), "{parts:#?}");
+}
+
+#[test]
+fn without_root_a_process_that_hangs_is_in_its_call_since_before() {
+    let place = Place::new().opened();
+    let (end, _other) = std::io::pipe().unwrap();
+    let mut command = Command::new("cat");
+    command.stdin(end).process_group(0);
+    if geteuid().is_root() {
+        command.uid(65534).gid(65534);
+    }
+    let job = Job::of(command.spawn().unwrap());
+    std::thread::sleep(Duration::from_millis(200));
+    let line = why_line(&format!("-p {} --for 0.5", job.pid()));
+    let done = place.command_without_rights(&line).output().unwrap();
+    if stderr(&done).contains("may not be traced") {
+        return skip("processes of the same user may not be traced");
+    }
+    expect_status(&done, 0);
+    let found = place.parsed("why.json");
+    let first = &found["hung"][0];
+    assert_eq!(
+        (&first["name"], &first["before"]),
+        (&json!("read"), &json!(true)),
+        "{found:#}"
+    );
+    expect_wait(&found, "pipe", 0.4);
 }
 
 const RLOCKS: &str = "
@@ -280,7 +320,8 @@ fn a_deadlock_of_locks_of_python_is_named() {
         }
         let place = Place::new();
         place.write("rlocks.py", RLOCKS);
-        let found = left(&place, "--for 2", &format!("{python} rlocks.py"), false);
+        let line = why_line(&format!("--for 2 -- {python} rlocks.py"));
+        let found = left(&place, place.command(line), false);
         let first = &found["hung"][0];
         assert_eq!(list(&first["cycle"]).len(), 3, "{python}: {found:#}");
         expect_in(first["on"].as_str().unwrap(), " threading.RLock");

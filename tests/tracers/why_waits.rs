@@ -231,6 +231,12 @@ fn a_quota_that_is_used_up_has_its_file() {
         .find(|part| part["kind"] == "waiting_for_cpu")
         .unwrap();
     expect_in(waiting["what"][0].as_str().unwrap(), by.as_str());
+    let mut advice = list(&found["advice"]).iter();
+    let quota = advice.find(|advice| advice["rule"] == "cpu-quota");
+    let quota = quota.unwrap_or_else(|| panic!("{found:#}"));
+    let saved_s = quota["saved_s"]["value"].as_f64();
+    assert!(saved_s > Some(0.0), "{quota}");
+    assert!(saved_s <= waiting["wall_s"].as_f64(), "{quota}");
     let printed = stderr(&place.run(format!("trace -q -p {pid} --for 1")));
     expect_in(
         printed.replace('\n', " "),

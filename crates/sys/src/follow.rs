@@ -101,6 +101,8 @@ pub struct Follower {
     round: VecDeque<i32>,
     until_round: usize,
     flags: i32,
+    /// Those of tracees that were left running, by `tracee::registers`.
+    pub registers: HashMap<i32, [u64; 4]>,
 }
 
 /// The number of reports after which every tracee is polled once; as many as there are tracees, if that is more. Waiting for any of
@@ -130,6 +132,7 @@ impl Follower {
             round: VecDeque::new(),
             until_round: ROUND,
             flags: 0,
+            registers: HashMap::new(),
         }
     }
 

@@ -195,13 +195,9 @@ impl Stepper {
         })
     }
 
-    #[cfg(target_arch = "x86_64")]
     fn position(&self) -> Result<Position, StepError> {
-        let registers = ptrace::getregs(self.pid)?;
-        Ok(Position {
-            instruction: registers.rip,
-            stack: registers.rsp,
-        })
+        let [instruction, stack, ..] = tracee::registers(self.pid.as_raw())?;
+        Ok(Position { instruction, stack })
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -214,11 +210,6 @@ impl Stepper {
                 ..registers
             },
         )?)
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn position(&self) -> Result<Position, StepError> {
-        Err(StepError::Architecture)
     }
 
     #[cfg(not(target_arch = "x86_64"))]

@@ -44,6 +44,16 @@ pub enum Whose {
     One(i32),
 }
 
+/// The instruction, stack and frame pointers of a stopped tracee, and its link register, 0 where there is none.
+pub fn registers(tid: i32) -> Result<[u64; 4], Errno> {
+    let all = ptrace::getregs(Pid::from_raw(tid))?;
+    #[cfg(target_arch = "x86_64")]
+    let pointers = [all.rip, all.rsp, all.rbp, 0];
+    #[cfg(target_arch = "aarch64")]
+    let pointers = [all.pc, all.sp, all.regs[29], all.regs[30]];
+    Ok(pointers)
+}
+
 /// Waits for a report; `None` if `flags` has WNOHANG and there is none. With WNOWAIT the report stays; that of a stop is dropped when
 /// the tracee is resumed. `ECHILD` if there is nothing to wait for, `EINTR` after a signal.
 pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {

@@ -72,6 +72,7 @@ pub fn gather(
         &launch,
         Some(bound),
         None,
+        &mut |_| {},
         &mut |tracer, until| tracer.follow(until),
     )?;
     tracer.entries.check()?;

@@ -9,6 +9,7 @@ mod blocked;
 mod calibrate;
 mod descriptors;
 mod objects;
+mod open;
 mod stops;
 mod tally;
 mod tree;

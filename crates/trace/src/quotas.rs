@@ -15,12 +15,13 @@ impl Quotas {
     pub fn around(root: &Root) -> Quotas {
         Quotas::counted(match root {
             Root::Running(Running::Cgroup(group)) => {
-                group.ancestors().map(Path::to_path_buf).collect()
+                let around = group.ancestors().map(Path::to_path_buf);
+                // The quota may be in version 1, beside this hierarchy.
+                let processes = proc_stat::read(group.join("cgroup.procs")).unwrap_or_default();
+                let pids = processes.lines().filter_map(|pid| pid.parse().ok());
+                around.chain(around_processes(pids)).collect()
             }
-            _ => {
-                let pids = root.processes().iter();
-                pids.flat_map(|pid| groups(Path::new("/"), *pid)).collect()
-            }
+            _ => around_processes(root.processes().iter().copied()).collect(),
         })
     }
 
@@ -48,6 +49,10 @@ impl Quotas {
             .filter(|limits| limits.throttled > 0)
             .max_by_key(|limits| limits.throttled)
     }
+}
+
+fn around_processes(pids: impl Iterator<Item = u32>) -> impl Iterator<Item = PathBuf> {
+    pids.flat_map(|pid| groups(Path::new("/"), pid))
 }
 
 fn counts(group: &Path) -> Option<Throttled> {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::Sources;
 use sys::host::facts;
 use sys::launch::Launch;
+use sys::process::name_of;
 use sys::tree::check_numbers;
 use sys::usage::{of_children, of_process};
 
@@ -27,7 +28,7 @@ pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profi
         let tracer = tracer.as_mut();
         let time = options.target.time();
         match start {
-            Start::Command(launch) => follow_command(tracer, &launch, None, time, follow),
+            Start::Command(launch) => follow_command(tracer, &launch, None, time, report, follow),
             Start::Running(root) => follow_running(tracer, root, time, follow),
         }
     })
@@ -47,7 +48,14 @@ pub fn run_bound(launch: &Launch, bound: Bound) -> Result<Profile> {
     whole(&options, |follow| {
         check_numbers().map_err(Error::msg)?;
         let (mut tracer, _) = choose(&options)?;
-        follow_command(tracer.as_mut(), launch, Some(bound), None, follow)
+        follow_command(
+            tracer.as_mut(),
+            launch,
+            Some(bound),
+            None,
+            &mut |_| {},
+            follow,
+        )
     })
 }
 
@@ -129,7 +137,8 @@ pub fn watch(
                 run,
                 alone: false,
             };
-            Ok(follow_command(tracer.as_mut(), &launch, Some(bound), None, &mut looks)?.ending)
+            let (tracer, bound) = (tracer.as_mut(), Some(bound));
+            Ok(follow_command(tracer, &launch, bound, None, report, &mut looks)?.ending)
         }
         Start::Running(root) => {
             tracer.attach(root)?;
@@ -194,6 +203,7 @@ pub(super) fn follow_command(
     launch: &Launch,
     bound: Option<Bound>,
     time: Option<Duration>,
+    report: &mut dyn FnMut(&str),
     follow: Follow,
 ) -> Result<Profile> {
     let before = of_children();
@@ -223,9 +233,14 @@ pub(super) fn follow_command(
                 needs_tracer: filter,
                 time,
             };
-            signals::scope(&launch.ignored, &until, Some(released), || {
+            let collected = signals::scope(&launch.ignored, &until, Some(released), || {
                 collect(tracer, &until, begun, follow)
-            })?
+            })?;
+            if until.stopped() && !started.has_ended() {
+                let name = name_of(group.cast_signed());
+                report(&format!("process {group} ({name}) still runs"));
+            }
+            collected
         }
         Some(bound) => {
             let collected = collect(tracer, &until, begun, follow);

@@ -1,6 +1,6 @@
 //! The calls of a workload on the machine where it ran, and the cost of entering the kernel.
 
-use super::seconds::s;
+use super::seconds::{added, s};
 use super::spent::{Spent, stalled_ns};
 use model::runtime::{is_runtime, name_and_line};
 use model::syscall_names::bare_name;
@@ -65,10 +65,12 @@ pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
             } else {
                 stalled_ns(&count, alone)
             };
+            let most = functions.most(&process, &[bare_name(&count.call)]);
+            // Of the same function, that has its line too.
+            let has_line = |name: &str| most.as_ref().is_some_and(|it| name_and_line(it).0 == name);
+            let waiting = waiting(profile, &count).filter(|name| !has_line(name));
             CallRow {
-                function: functions
-                    .most(&process, &[bare_name(&count.call)])
-                    .or_else(|| waiting(profile, &count.call)),
+                function: waiting.or(most),
                 process,
                 count: CallCount {
                     stalled_ns,
@@ -136,13 +138,20 @@ impl<'a> Functions<'a> {
     }
 }
 
-fn waiting(profile: &Profile, call: &str) -> Option<String> {
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for wait in profile.waits.iter().filter(|wait| wait.call == call) {
-        *sums.entry(wait.function.as_deref()?).or_default() += wait.blocked_ns;
+/// The function that waits most in calls that wait for most of their time; `None` if it does so for less than half of it.
+fn waiting(profile: &Profile, count: &CallCount) -> Option<String> {
+    let mut sums: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+    let waits = profile.waits.iter();
+    for wait in waits.filter(|wait| wait.call == count.call) {
+        let sum = sums.entry(wait.function.as_deref()).or_default();
+        *sum = sum.saturating_add(wait.blocked_ns);
     }
-    let most = sums.into_iter().max_by_key(|(_, ns)| *ns)?;
-    Some(most.0.to_string())
+    let all_ns = added(sums.values().copied());
+    let (function, ns) = sums.into_iter().max_by_key(|(_, ns)| *ns)?;
+    if ns < all_ns / 2 || count.blocked_ns < count.on_cpu_ns {
+        return None;
+    }
+    function.map(str::to_string)
 }
 
 fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {

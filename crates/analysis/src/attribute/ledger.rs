@@ -3,11 +3,13 @@
 //! Threads that only waited for work are counted but not divided.
 
 use super::blocked::{Because, because, reason};
+use super::calls::Functions;
 use super::requests::{Answered, answered};
 use super::seconds::s;
 use super::spent::{Part, Spent};
 use super::waited::named;
 use super::waits::Reason;
+use model::syscall_names::bare_name;
 use model::{By, ObjectKind, Profile, Thread, ThreadTime, WaitCount};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -222,12 +224,13 @@ fn without(all: ThreadTime, threads: &[Thread], idle: &BTreeSet<u32>) -> ThreadT
 /// Waits by their reason. Short waits are sampled, so the sum is scaled down to the scheduler's blocked time.
 fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<LedgerPart> {
     let mut sums: BTreeMap<(State, LedgerWait), (f64, u64)> = BTreeMap::new();
+    let functions = Functions::new(profile);
     let waits = profile.waits.iter();
     for wait in waits.filter(|wait| wait.tid.is_none_or(|tid| !idle.contains(&tid))) {
         let because = because(wait);
         let state = State::Blocked { because };
         let (seconds, waits) = sums
-            .entry((state, described(profile, wait, state)))
+            .entry((state, described(profile, &functions, wait, state)))
             .or_default();
         *seconds += s(wait.blocked_ns);
         *waits = waits.saturating_add(wait.calls);
@@ -270,7 +273,15 @@ fn whoever_ended(sums: BTreeMap<(State, LedgerWait), (f64, u64)>) -> Vec<LedgerP
     parts.collect()
 }
 
-fn described(profile: &Profile, wait: &WaitCount, state: State) -> LedgerWait {
+fn described(
+    profile: &Profile,
+    functions: &Functions,
+    wait: &WaitCount,
+    state: State,
+) -> LedgerWait {
+    // Functions of scripts are known by calls alone.
+    let call = [bare_name(&wait.call)];
+    let caller = wait.peer.and_then(|_| functions.most(&wait.process, &call));
     let clients = wait.on.iter().flat_map(|on| {
         let requests = profile.requests.iter();
         requests
@@ -282,7 +293,7 @@ fn described(profile: &Profile, wait: &WaitCount, state: State) -> LedgerWait {
         reason: reason(wait),
         on: on(wait, state),
         by: wait.by.clone(),
-        function: wait.function.clone(),
+        function: wait.function.clone().or(caller),
         connections: clients.map(|requests| requests.connections).max(),
     }
 }

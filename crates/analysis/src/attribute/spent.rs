@@ -9,7 +9,9 @@ use super::seconds::s;
 use super::stops;
 use super::waits::Reason;
 use crate::ticks::ticks_divide;
-use model::{By, CALL_RETURN, CallCount, INTERRUPT, PAGE_FAULT, Profile, Throttled, USER_MODE};
+use model::{
+    By, CALL_RETURN, CallCount, INTERRUPT, PAGE_FAULT, Profile, Throttled, USER_MODE, WaitCount,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::share_interval;
@@ -430,6 +432,18 @@ pub fn stalled_ns(count: &CallCount, alone: bool) -> Option<u64> {
     }
 }
 
+/// The wait of the last thread to block, if all were blocked when tracing ended, and the time since then that is not in the totals: there
+/// a call has the time in which nothing could run only once it goes on.
+fn blocked_to_the_end(profile: &Profile) -> Option<(&WaitCount, u64)> {
+    let open = profile.waits.iter().filter(|wait| wait.open);
+    let running = profile.threads.iter().filter(|thread| !thread.ended);
+    let all_are_blocked = open.clone().count() >= running.count();
+    let last = open
+        .min_by_key(|wait| wait.blocked_ns)
+        .filter(|_| all_are_blocked)?;
+    Some((last, last.blocked_ns.saturating_sub(last.stalled_ns?)))
+}
+
 fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
     let mut by_reason: BTreeMap<Reason, BTreeMap<String, f64>> = BTreeMap::new();
     for total in profile.totals(By::Class) {
@@ -442,10 +456,12 @@ fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
             .or_default();
         *calls.entry(count.call).or_default() += s(ns);
     }
-    // Calls that have not returned are not in the totals.
-    for wait in profile.waits.iter().filter(|wait| alone && wait.open) {
+    if let Some((wait, ns)) = blocked_to_the_end(profile) {
+        let known_s: f64 = by_reason.values().flat_map(BTreeMap::values).sum();
+        let states = profile.usage.concurrency.as_ref();
+        let most_s = states.map_or(f64::INFINITY, |states| s(states.blocked_ns) - known_s);
         let calls = by_reason.entry(reason(wait)).or_default();
-        *calls.entry(wait.call.clone()).or_default() += s(wait.blocked_ns);
+        *calls.entry(wait.call.clone()).or_default() += s(ns).min(most_s.max(0.0));
     }
     by_reason
         .into_iter()

@@ -15,11 +15,11 @@ pub fn charge(parts: &mut Vec<Part>, profile: &Profile) {
     };
     let mut hidden: Vec<Part> = parts.extract_if(.., |part| hides(part.kind)).collect();
     let hidden_s: f64 = hidden.iter().map(Part::seconds).sum();
-    // Priced calls and page faults are parts already: all that is left is stops.
+    // Priced calls and page faults are parts already: what is left is stops, as far as these vary.
     let (stops_s, doubt_s) = if profile.tracer.priced_by.is_empty() {
         (stops_s, doubt_s)
     } else {
-        (hidden_s, 0.0)
+        (hidden_s.min(stops_s + doubt_s), 0.0)
     };
     let kind = if hidden_s - stops_s < doubt_s {
         PartKind::Stops

@@ -39,7 +39,7 @@ fn time_cell<'r>(
     let is_some = rows.iter().any(|row| ns(&row.count) > Some(0));
     move |row| {
         let unknown = row.count.is_untimed();
-        let known = if is_some { ns(&row.count) } else { None };
+        let known = ns(&row.count).filter(|ns| is_some && (!unknown || *ns > 0));
         Cell::known_unless(unknown, known.map(s), |seconds| unit.text(seconds))
     }
 }

@@ -1,6 +1,6 @@
 //! Sentences about hung threads and deadlocks.
 
-use super::notes::{lock, waiting};
+use super::notes::{is_thread, lock, waiting};
 use crate::numbers::{counted, duration};
 use analysis::attribute::Attribution;
 use analysis::attribute::hung::Hung;
@@ -108,6 +108,7 @@ fn place(hung: &Hung) -> String {
     );
     match (&hung.on, hung.lock) {
         (Some(on), true) => format!("{function} for {}", lock(on)),
+        (Some(on), false) if is_thread(on) => format!("{function} for {on}"),
         (Some(on), false) if hung.function.is_none() => match on.strip_prefix("futex ") {
             Some(address) => format!("{function} at {address}"),
             None => format!("{function} on {on}"),

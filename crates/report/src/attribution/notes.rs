@@ -73,6 +73,11 @@ pub fn lock(on: &str) -> Cow<'_, str> {
     }
 }
 
+/// `thread 7 to end`
+pub fn is_thread(on: &str) -> bool {
+    on.starts_with("thread ")
+}
+
 /// Beginnings of calls that write to a pipe, socket or queue.
 const SENDING: [&str; 6] = [
     "write",
@@ -101,6 +106,7 @@ pub fn wait(wait: &Wait) -> String {
         Reason::Pipe | Reason::Socket if SENDING.iter().any(|name| call.starts_with(name)) => "to",
         Reason::Pipe | Reason::Socket => "from",
         Reason::Children => "for",
+        _ if on.is_some_and(is_thread) => "for",
         _ => "of",
     };
     let by = if on.is_some_and(is_remote) {

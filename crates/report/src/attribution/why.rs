@@ -3,13 +3,13 @@
 
 use super::answer::answer;
 use super::ledger::ledger_table;
-use super::notes::is_traced;
+use super::notes::{is_traced, range};
 use super::rings::rings;
 use super::time::time_table;
-use super::{advice, calls, csv, elsewhere, notes};
+use super::{advice, calls, csv, elsewhere};
 use crate::conditions::tracers;
 use crate::numbers::{counted, percent, seconds};
-use crate::profile::notes::title;
+use crate::profile::notes::{self, title};
 use crate::{Cell, Columns, Format, Screen, Table, write_document};
 use analysis::attribute::Attribution;
 use analysis::attribute::calls::Entering;
@@ -171,17 +171,12 @@ fn cut(title: String) -> String {
 }
 
 fn warnings(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item = String> {
-    let incomplete = if attribution.incomplete {
-        Some("the profile is incomplete: all counts are lower bounds".to_string())
-    } else {
-        None
-    };
-    let all = incomplete
-        .into_iter()
-        .chain(attribution.warnings.clone())
-        .chain(tracers(&profile.host));
+    let warnings = attribution.warnings.iter().cloned();
+    let warnings = warnings
+        .chain(tracers(&profile.host))
+        .map(|warning| format!("Warning: {}.", warning.trim_end_matches('.')));
+    let all = notes::incomplete(profile).into_iter().chain(warnings);
     all.take(MOST_WARNINGS)
-        .map(|warning| format!("Warning: {}.", warning.trim_end_matches('.')))
 }
 
 fn verdicts(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item = String> {
@@ -191,7 +186,7 @@ fn verdicts(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item 
         .into_iter()
         .chain(stopped(&attribution.time))
         .chain(priced(profile))
-        .chain(crate::profile::notes::source(profile))
+        .chain(notes::source(profile))
 }
 
 fn without_entering(entering: &Entering, time: &Spent) -> String {
@@ -274,7 +269,7 @@ fn further(attribution: &Attribution, most: usize) -> Table {
             )
         })
         .right("range", |advice| {
-            advice.saved.map(notes::range).unwrap_or_default()
+            advice.saved.map(range).unwrap_or_default()
         })
         .left("what", advice::what)
         .wrapping();

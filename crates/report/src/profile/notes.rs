@@ -325,12 +325,19 @@ fn unwoken(profile: &Profile) -> Option<String> {
     )
 }
 
-fn incomplete(profile: &Profile) -> Option<String> {
-    let ended = "INCOMPLETE: tracing ended before the workload did.";
-    match lost_events(profile.tracer.lost) {
-        None if !profile.complete => Some(ended.to_string()),
-        lost => lost,
+/// Whether counts are lower bounds, or those of the time until tracing ended.
+pub fn incomplete(profile: &Profile) -> Option<String> {
+    let lost = lost_events(profile.tracer.lost);
+    if profile.complete || lost.is_some() {
+        return lost;
     }
+    let threads = profile.threads.iter();
+    let open = threads.filter(|thread| !thread.ended && thread.open.is_some());
+    let ended = "Tracing ended before the workload did";
+    Some(match open.count() as u64 {
+        0 => format!("{ended}."),
+        open => format!("{ended}: {} had not returned.", counted(open, "call")),
+    })
 }
 
 /// A warning if the tracer lost events.

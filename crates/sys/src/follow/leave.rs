@@ -57,6 +57,8 @@ impl Follower {
     }
 
     fn detach(&mut self, tid: i32, signal: i32) {
+        self.registers
+            .extend(tracee::registers(tid).map(|registers| (tid, registers)));
         // It may have been killed meanwhile; then nothing holds it either.
         let _ = tracee::resume(tid, Resume::Detach, signal);
         self.tracees.remove(&tid);

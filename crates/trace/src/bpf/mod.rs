@@ -2,7 +2,6 @@
 
 mod decode;
 mod details;
-mod holders;
 mod locks;
 mod names;
 mod outside;

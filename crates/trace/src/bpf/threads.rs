@@ -2,44 +2,25 @@
 
 use super::decode::{self, Decoder};
 use super::details;
-use super::holders::Search;
 use crate::mounts::Mounts;
+use crate::open_calls::OpenCalls;
 use crate::stacks::{Named, Reader};
-use model::runtime::PYTHON_LOCK;
 use model::{
-    DescriptorKind, OpenCall, Peer, Profile, Requests, RingCount, RingWay, Thread, ThreadTime,
-    WaitCount, Waker, ring_operation,
+    DescriptorKind, Peer, Profile, Requests, RingCount, RingWay, Thread, ThreadTime, WaitCount,
+    Waker, ring_operation,
 };
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::FileExt;
 use sys::bpf::layout::{ACCEPTED, kind, wait, waker};
 use sys::bpf::{Key, Live, Name, PolledKey, Raw, StackKey, WaitKey};
 use sys::proc_stat;
-use sys::usage::Used;
-
-/// The offset of the thread that holds a lock from the futex's word: `__owner` of glibc's pthread_mutex_t.
-const OWNER_OFFSET: u64 = 8;
-/// Bits of a futex's word with the thread that holds it: FUTEX_TID_MASK.
-const OWNER_BITS: u32 = 0x3fff_ffff;
-/// FUTEX_WAITERS: the word has the thread in it.
-const HAS_OWNER: u32 = 0x8000_0000;
-
-/// The bytes of the stack that the functions between RLock.acquire() and the call take at most.
-const RLOCK_STACK: usize = 2048;
-/// The field of CPython's `rlockobject` with the lock, behind which is the owner (3.10 to 3.13, Modules/_threadmodule.c).
-const RLOCK_LOCK: usize = 2;
-/// The offset of `tid` in glibc's `struct pthread`, whose address is the owner.
-const THREAD_NUMBER: u64 = if cfg!(target_arch = "aarch64") {
-    0xd0
-} else {
-    0x2d0
-};
 
 /// Reads the memory of processes that wait for a lock.
 pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profile) {
-    into.waits = waits(decoder, mounts, named);
-    into.threads = threads(decoder, mounts, named);
+    let (live, ended) = (&decoder.raw.live, &decoder.raw.ended);
+    let mut calls = OpenCalls::new(&named.open, live.iter().chain(ended));
+    into.waits = waits(decoder, mounts, named, &calls);
+    into.threads = threads(decoder, mounts, named, &mut calls);
     into.requests = requests(decoder, mounts);
     into.rings = rings(decoder);
 }
@@ -68,15 +49,7 @@ pub fn name_futexes(reader: &Reader, raw: &mut Raw) {
     }
 }
 
-pub fn time(used: &Used) -> ThreadTime {
-    ThreadTime {
-        ran_ns: used.ran_ns,
-        runnable_ns: used.waited_ns,
-        blocked_ns: used.blocked_ns,
-    }
-}
-
-fn waits(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<WaitCount> {
+fn waits(decoder: &Decoder, mounts: &Mounts, named: &Named, calls: &OpenCalls) -> Vec<WaitCount> {
     let ended = decoder.raw.waits.iter().map(|(key, counted)| WaitCount {
         function: function_at(named, &key.key, key.site),
         calls: counted.calls,
@@ -84,7 +57,7 @@ fn waits(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<WaitCount> {
         stalled_ns: Some(counted.stalled),
         ..row(decoder, mounts, key)
     });
-    let mut rows: Vec<WaitCount> = ended.chain(open_waits(decoder, mounts, named)).collect();
+    let mut rows: Vec<WaitCount> = ended.chain(open_waits(decoder, mounts, calls)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.blocked_ns));
     rows
 }
@@ -120,41 +93,14 @@ fn row(decoder: &Decoder, mounts: &Mounts, key: &WaitKey) -> WaitCount {
     }
 }
 
-fn open_waits<'a>(
-    decoder: &'a Decoder,
-    mounts: &'a Mounts,
-    named: &'a Named,
-) -> impl Iterator<Item = WaitCount> + 'a {
+fn open_waits(decoder: &Decoder, mounts: &Mounts, calls: &OpenCalls) -> Vec<WaitCount> {
     let open = decoder.raw.live.iter();
     let open = open.filter(|live| live.inside > 0 && live.blocked > 0);
     open.map(|live| WaitCount {
-        open: true,
-        function: named.open.get(&live.pid).map(ToString::to_string),
-        calls: 1,
-        blocked_ns: live.blocked,
         stalled_ns: Some(live.stalled),
-        ..open_row(decoder, mounts, named, live)
+        ..calls.wait(live, row(decoder, mounts, &open_key(live)))
     })
-}
-
-/// Like [`row`], for a call that has not returned. An open has no object yet, but the kernel function that it sleeps in shows
-/// whether it waits for the other end of a FIFO.
-fn open_row(decoder: &Decoder, mounts: &Mounts, named: &Named, live: &Live) -> WaitCount {
-    let mut row = row(decoder, mounts, &open_key(live));
-    if rlock_holder(named, live).is_some() {
-        row.lock = true;
-        row.on = row.on.map(|on| on + " threading.RLock");
-    }
-    let waits_in = || proc_stat::read(format!("/proc/{}/wchan", live.pid)).unwrap_or_default();
-    if row.call.starts_with("open") && waits_in() == "wait_for_partner" {
-        WaitCount {
-            descriptor: Some(DescriptorKind::Pipe),
-            on: Some("a FIFO that nobody has opened at the other end".to_string()),
-            ..row
-        }
-    } else {
-        row
-    }
+    .collect()
 }
 
 fn open_key(live: &Live) -> WaitKey {
@@ -198,103 +144,23 @@ fn waker_of(code: u32) -> Waker {
 }
 
 /// All threads that run, and some that ended: if that was by a signal, `open` is the call that it interrupted.
-fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
+fn threads(
+    decoder: &Decoder,
+    mounts: &Mounts,
+    named: &Named,
+    calls: &mut OpenCalls,
+) -> Vec<Thread> {
     let (live, ended) = (&decoder.raw.live, &decoder.raw.ended);
-    let numbers: Vec<u32> = live.iter().chain(ended).map(|live| live.pid).collect();
     let live = live.iter().map(|live| (live, false));
-    let mut search = Search::default();
     live.chain(ended.iter().map(|live| (live, true)))
-        .map(|(live, ended)| Thread {
-            ended,
-            process: decoder.process(&live.key),
-            pid: live.process,
-            tid: live.pid,
-            name: details::text(&live.name).into_owned(),
-            time: time(&live.used),
-            open: if live.inside > 0 {
-                let waits = open_row(decoder, mounts, named, live);
-                // The memory may have held anything: only a traced thread's number is taken for an owner's.
-                let holder = if waits.lock {
-                    let rlock = rlock_holder(named, live);
-                    rlock
-                        .or_else(|| holder(live, ended))
-                        .filter(|holder| numbers.contains(holder))
-                } else {
-                    None
-                };
-                let holders = search.holders(live.process, live.pid, &waits);
-                let first = match waits.descriptor {
-                    Some(DescriptorKind::Pipe) => None,
-                    _ => holders.processes.first(),
-                };
-                Some(OpenCall {
-                    call: waits.call,
-                    before: live.inside > 1,
-                    elapsed_ns: live.elapsed,
-                    on: waits.on,
-                    lock: waits.lock,
-                    holder: holder.or(first.map(|process| process.pid)),
-                    holders: holders.processes,
-                    taken_by: holders.taken_by,
-                    function: match named.open.get(&live.pid) {
-                        Some(function) => Some(function.to_string()),
-                        None => function_at(named, &live.key, live.site),
-                    },
-                })
-            } else {
-                None
-            },
+        .map(|(live, ended)| {
+            let row = WaitCount {
+                function: function_at(named, &live.key, live.site),
+                ..row(decoder, mounts, &open_key(live))
+            };
+            calls.thread(live, ended, row)
         })
         .collect()
-}
-
-/// The thread that holds a lock, by the lock's memory; `None` if that is not readable or has none. The programs have copied the
-/// memory of a thread that ended.
-fn holder(live: &Live, ended: bool) -> Option<u32> {
-    let [word, behind] = if ended {
-        [live.lock as u32, (live.lock >> 32) as u32]
-    } else {
-        let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
-        let behind = word_at(&memory, live.argument.checked_add(OWNER_OFFSET)?);
-        [word_at(&memory, live.argument)?, behind.unwrap_or(0)]
-    };
-    let is_in_word = word & HAS_OWNER > 0;
-    // PI and robust mutexes keep their owner in the futex's word, ordinary ones in a field behind it.
-    Some(if is_in_word {
-        word & OWNER_BITS
-    } else {
-        behind
-    })
-}
-
-/// The thread that holds the RLock that a thread of Python waits for: its stack has the lock's address. A Lock records no holder.
-fn rlock_holder(named: &Named, live: &Live) -> Option<u32> {
-    let function = named.open.get(&live.pid)?;
-    let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
-    let mut stack = [0; RLOCK_STACK];
-    let read = match **function == *PYTHON_LOCK {
-        true => memory.read_at(&mut stack, live.sp).ok()?,
-        false => return None,
-    };
-    let owner = words(&stack[..read]).find_map(|object| {
-        let mut fields = [0; 32];
-        memory.read_exact_at(&mut fields, object).ok()?;
-        let mut fields = words(&fields).skip(RLOCK_LOCK);
-        let is_it = fields.next() == Some(live.argument);
-        if is_it { fields.next() } else { None }
-    })?;
-    word_at(&memory, owner.checked_add(THREAD_NUMBER)?)
-}
-
-fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    let words = bytes.as_chunks().0.iter();
-    words.map(|bytes| u64::from_ne_bytes(*bytes))
-}
-
-fn word_at(memory: &fs::File, address: u64) -> Option<u32> {
-    let mut bytes = [0; 4];
-    memory.read_exact_at(&mut bytes, address).ok()?;
-    Some(u32::from_ne_bytes(bytes))
 }
 
 fn process(decoder: &Decoder, group: u32) -> String {

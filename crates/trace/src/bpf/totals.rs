@@ -4,7 +4,8 @@
 //! to the nanosecond how long each task was on a CPU: per group of processes, that time is split in the ratio of the
 //! ticks, as the kernel does in getrusage for each process. A group without a tick gets no split.
 
-use crate::bpf::{decode, threads};
+use crate::bpf::decode;
+use crate::open_calls::time;
 use model::{Concurrency, Profile, Usage};
 use std::collections::BTreeMap;
 use sys::bpf::Raw;
@@ -51,7 +52,7 @@ fn totals(raw: &Raw, peak_rss_kib: u64, used: &BTreeMap<u32, Used>) -> Usage {
         threads: Some(raw.globals.threads),
         peak_concurrency: concurrency.as_ref().map(|_| raw.globals.peak),
         concurrency,
-        thread_time: Some(threads::time(&sum)).filter(|time| time.all_ns() > 0),
+        thread_time: Some(time(&sum)).filter(|time| time.all_ns() > 0),
         ..sum.into()
     }
 }

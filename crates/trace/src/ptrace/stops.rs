@@ -1,14 +1,16 @@
 //! Turns the events of `sys::follow` into counts.
 
 use super::blocked::{Stop, has_paused, off_cpu_ns};
+use super::open;
 use super::tally::{Outcome, Took};
 use super::tree::{Inside, Tree};
+use crate::open_calls::is_open_of_fifo;
 use crate::tracer::RINGS_USED;
 use crate::{Root, Tracer, Until, threads};
 use anyhow::{Result, anyhow};
 use model::prose::counted;
 use model::syscall_names::bare_name;
-use model::{Ending, Profile, TracerFacts};
+use model::{DescriptorKind, Ending, Profile, Thread, TracerFacts, WaitCount};
 use nix::errno::Errno;
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use sys::clock::ThreadTime;
 use sys::follow::{End, Event, Follower, Notice, Stops};
+use sys::proc_stat::{self, ProcStat};
 use sys::process::name_of;
 use sys::status::Status;
 use sys::syscall_stop::Call;
@@ -59,6 +62,8 @@ pub struct PtraceTracer {
     pub raw: Option<Vec<NullCall>>,
     ending: Option<Ending>,
     warnings: Vec<String>,
+    open: Vec<WaitCount>,
+    threads: Vec<Thread>,
 }
 
 impl PtraceTracer {
@@ -76,6 +81,8 @@ impl PtraceTracer {
             raw: None,
             ending: None,
             warnings: Vec::new(),
+            open: Vec::new(),
+            threads: Vec::new(),
         }
     }
 
@@ -91,6 +98,7 @@ impl PtraceTracer {
                 return Ok(());
             }
             for tid in new {
+                let call = call_number(tid);
                 match self.follower.attach(tid) {
                     // It may have ended meanwhile.
                     Err(Errno::ESRCH) if tid != pid => {}
@@ -98,6 +106,7 @@ impl PtraceTracer {
                     Ok(()) if tid != pid => self.tree.started(tid, Some(pid)),
                     Ok(()) => {}
                 }
+                self.tree.was_there(tid, call);
             }
         }
     }
@@ -205,6 +214,24 @@ impl PtraceTracer {
         })
     }
 
+    /// Time blocked in a call that has not returned.
+    fn blocked_so_far_ns(&mut self, tid: i32, inside: &Inside) -> Option<u64> {
+        let entry = inside.entry?;
+        let text = proc_stat::text(tid.cast_unsigned());
+        let sleeps = matches!(ProcStat::parse(&text)?.state(), Some("S" | "D"));
+        let end = Stop {
+            at: Instant::now(),
+            time: self.tree.thread_time(tid)?,
+            stops: entry.stops + 1,
+        };
+        let off_cpu_ns = if sleeps || has_paused(&entry, &end) {
+            off_cpu_ns(&entry, &end)
+        } else {
+            0
+        };
+        Some(off_cpu_ns.saturating_sub(self.calibration.off_cpu_ns))
+    }
+
     fn unfinished(&mut self, inside: &Inside, blocked_ns: Option<u64>) {
         let took = blocked_ns.map(|blocked_ns| Took {
             blocked_ns,
@@ -236,10 +263,20 @@ impl PtraceTracer {
 
     fn leave(&mut self) -> usize {
         // Calls in progress are counted as unfinished, since their ends will not be seen.
-        for inside in self.tree.all_inside() {
-            self.unfinished(&inside, None);
+        let mut open = Vec::new();
+        for (tid, mut inside) in self.tree.all_inside() {
+            let call = &self.tree.tally.calls[inside.key.call].name;
+            if is_open_of_fifo(call, tid.cast_unsigned()) {
+                inside.key.descriptor = Some(DescriptorKind::Pipe);
+            }
+            let blocked_ns = self.blocked_so_far_ns(tid, &inside);
+            self.unfinished(&inside, blocked_ns);
+            if let Some(blocked_ns) = blocked_ns.filter(|_| self.waits) {
+                open.extend(self.tree.open(tid, &inside, blocked_ns));
+            }
         }
         let left = self.follower.leave();
+        (self.open, self.threads) = open::calls(open, &self.follower.registers);
         if left > 0 && self.ending.is_some() {
             let fate = match self.stops {
                 Stops::Calls => "left running; further calls are not counted",
@@ -258,6 +295,12 @@ impl PtraceTracer {
         let more = entries.into_iter().chain(rings).map(str::to_string);
         self.warnings.iter().cloned().chain(more).collect()
     }
+}
+
+/// The number of the call in which a thread is blocked.
+fn call_number(tid: i32) -> Option<u64> {
+    let text = proc_stat::read(format!("/proc/{tid}/syscall")).ok()?;
+    text.split(' ').next()?.parse().ok()
 }
 
 fn refused(pid: i32, errno: Errno) -> anyhow::Error {
@@ -397,7 +440,8 @@ impl Tracer for PtraceTracer {
         let mut profile = Profile {
             tracer,
             groups: self.tree.tally.groups(),
-            waits: self.tree.tally.waits(),
+            waits: self.open.drain(..).chain(self.tree.tally.waits()).collect(),
+            threads: std::mem::take(&mut self.threads),
             usage: self.tree.usage(self.held),
             ending: self.ending,
             warnings: self.final_warnings(),

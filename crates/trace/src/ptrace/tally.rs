@@ -1,10 +1,11 @@
 //! Sums calls by process name, call and class. Names are numbers meanwhile, so that counting a call does not allocate.
 
 use super::objects::Objects;
+use super::tree::Inside;
 use crate::lineage::{self, Marks, Node};
 use crate::ptrace::descriptors::leaves_alone;
 use crate::sections;
-use model::syscall_names::errno;
+use model::syscall_names::{bare_name, errno};
 use model::{
     CallCount, Class, DescriptorKind, Drives, ProcessGroup, Profile, Selector, WaitCount, drives,
     power_below, selector, summed, syscall_names,
@@ -247,7 +248,7 @@ impl Tally {
             .entry((architecture, number, native))
             .or_insert_with(|| {
                 let name = syscall_names::name(architecture, number, native);
-                let plain = syscall_names::bare_name(&name);
+                let plain = bare_name(&name);
                 calls.push(Known {
                     drives: drives(plain),
                     selector: selector(plain),
@@ -294,6 +295,25 @@ impl Tally {
             .or_default();
         *calls += 1;
         *ns = ns.saturating_add(blocked_ns);
+    }
+
+    /// A call that has not returned.
+    pub fn open(&self, inside: &Inside, on: Option<String>, by: Option<usize>) -> WaitCount {
+        let call = &self.calls[inside.key.call].name;
+        let [address, operation, value, ..] = inside.arguments;
+        let is_futex = bare_name(call).starts_with("futex");
+        WaitCount {
+            on: match is_futex {
+                true => Some(format!("futex {address:#x}")),
+                false => on,
+            },
+            lock: is_futex && is_lock(operation as i32, value as u32),
+            process: self.name(inside.key.process).to_string(),
+            call: call.clone(),
+            descriptor: inside.key.descriptor,
+            by: by.map(|process| self.name(process).to_string()),
+            ..WaitCount::default()
+        }
     }
 
     /// The longest first.
@@ -358,6 +378,22 @@ impl Tally {
             .iter()
             .any(|known| known.name.starts_with(beginning))
     }
+}
+
+/// As in bpf/waits.h: by the operation, and what the locks of C libraries and Rust have in them while somebody waits.
+fn is_lock(operation: i32, value: u32) -> bool {
+    const LOCKS_2: i32 = 13;
+    match operation & libc::FUTEX_CMD_MASK {
+        libc::FUTEX_LOCK_PI | LOCKS_2 => true,
+        libc::FUTEX_WAIT => value == 2 || has_owner(value),
+        libc::FUTEX_WAIT_BITSET => value == 2 || value == 3 || has_owner(value),
+        _ => false,
+    }
+}
+
+/// FUTEX_WAITERS with a thread's number, at most PID_MAX_LIMIT.
+fn has_owner(value: u32) -> bool {
+    value & 0x8000_0000 > 0 && value & 0x3fff_ffff <= 1 << 22
 }
 
 impl Known {

@@ -7,9 +7,10 @@ use super::tally::{Key, Outcome, Tally, Took};
 use super::waited::{Other, Waited};
 use crate::sections::Marker;
 use model::syscall_names::{bare_name, foreign};
-use model::{DescriptorKind, Drives, Profile, Usage, depth};
+use model::{DescriptorKind, Drives, Profile, Usage, WaitCount, depth};
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use sys::bpf::Live;
 use sys::clock::{ThreadClock, ThreadTime};
 use sys::follow::{End, faults};
 use sys::process::{gains_privileges, name_of};
@@ -23,7 +24,9 @@ pub struct Inside {
     pub key: Key,
     /// The number of the path that it was called with, if paths are counted.
     path: Option<usize>,
-    argument: i32,
+    pub arguments: [u64; 6],
+    /// Whether the thread was in this call when tracing began.
+    pub before: bool,
     /// `None` without times, or if the kernel does not report them.
     pub entry: Option<Stop>,
     pub alone: bool,
@@ -31,6 +34,11 @@ pub struct Inside {
 
 struct Task {
     process: i32,
+    /// At its start, or that of tracing.
+    since: Instant,
+    time: Option<ThreadTime>,
+    /// The number of the call in which tracing interrupted it.
+    interrupted: Option<u64>,
     /// The node that counts its calls: its process's name, or a section.
     node: usize,
     faults: [u64; 2],
@@ -96,6 +104,9 @@ impl Tree {
         };
         let task = Task {
             process,
+            since: Instant::now(),
+            time: None,
+            interrupted: None,
             node,
             faults: [0; 2],
             inside: None,
@@ -155,9 +166,17 @@ impl Tree {
             self.lost += u64::from(self.counting);
             return;
         };
-        let number = self
+        let interrupted = task.interrupted.take();
+        let mut number = self
             .tally
             .call(call.architecture, call.number, process.architecture);
+        // That is what an interrupted call goes on as.
+        let restarts = self.tally.calls[number].name.starts_with("restart_syscall");
+        if let Some(before) = interrupted.filter(|_| restarts) {
+            number = self
+                .tally
+                .call(call.architecture, before, process.architecture);
+        }
         let known = &self.tally.calls[number];
         // The held child makes calls of ours before its execve.
         self.counting |= known.name.starts_with("execve");
@@ -197,7 +216,8 @@ impl Tree {
                 measure,
                 selected: known.selected(&call.arguments),
             },
-            argument: call.arguments[0] as i32,
+            arguments: call.arguments,
+            before: restarts || interrupted == Some(call.number),
             // At the very end of the entry stop, so that the tracer's work is not part of the call.
             entry: stops.and_then(|stops| self.stop_now(tid, stops)),
             alone,
@@ -288,7 +308,7 @@ impl Tree {
         let task = self.tasks.get_mut(&tid)?;
         let known = &self.tally.calls[inside.key.call];
         if known.name.starts_with("prctl")
-            && inside.argument == libc::PR_SET_NAME
+            && inside.arguments[0] as i32 == libc::PR_SET_NAME
             && task.process == tid
         {
             task.node = self.tally.process(Some(task.node), &name_of(tid));
@@ -296,18 +316,29 @@ impl Tree {
         Some(inside)
     }
 
-    /// `result` is the call's result if it did not fail. Looks up what it waited for.
+    /// `result` is the call's result if it did not fail.
     pub fn waited(&mut self, tid: i32, inside: &Inside, result: Option<i64>, blocked_ns: u64) {
-        let Some(process) = self.tasks.get(&tid).map(|task| task.process) else {
-            return;
-        };
+        if let Some((on, by)) = self.awaited(tid, inside, result) {
+            self.tally.waited(inside.key, on, by, blocked_ns);
+        }
+    }
+
+    /// What a call waited for, and the process at the other end.
+    fn awaited(
+        &mut self,
+        tid: i32,
+        inside: &Inside,
+        result: Option<i64>,
+    ) -> Option<(Option<String>, Option<usize>)> {
+        let process = self.tasks.get(&tid)?.process;
         let name = bare_name(&self.tally.calls[inside.key.call].name);
         let writes = begins_with(name, &["write", "pwrite", "send", "vmsplice"]);
         let awaits_child = begins_with(name, &["wait", "clone", "vfork", "fork"]);
         let other = match inside.key.descriptor {
             Some(kind) if kind != DescriptorKind::None => {
                 let others = self.processes.keys().copied().filter(|pid| *pid != process);
-                self.waited.other(tid, inside.argument, writes, others)
+                self.waited
+                    .other(tid, inside.arguments[0] as i32, writes, others)
             }
             _ if awaits_child => Other {
                 on: None,
@@ -319,7 +350,58 @@ impl Tree {
             Some(task) => Some(task.node),
             None => self.ended.get(&pid).copied(),
         });
-        self.tally.waited(inside.key, other.on, by, blocked_ns);
+        Some((other.on, by))
+    }
+
+    /// A thread that ran before it was traced: the call that it was in is continued.
+    pub fn was_there(&mut self, tid: i32, interrupted: Option<u64>) {
+        let time = self.thread_time(tid);
+        if let Some(task) = self.tasks.get_mut(&tid) {
+            (task.time, task.interrupted) = (time, interrupted);
+        }
+    }
+
+    /// A thread and what it waits for in the call that it is in, with no registers and no functions.
+    pub fn open(
+        &mut self,
+        tid: i32,
+        inside: &Inside,
+        blocked_ns: u64,
+    ) -> Option<(Live, WaitCount)> {
+        let (on, by) = self.awaited(tid, inside, None)?;
+        let time = self.thread_time(tid)?;
+        let task = self.tasks.get(&tid)?;
+        let began = task
+            .time
+            .map_or([0; 2], |time| [time.cpu_ns, time.waiting_ns]);
+        let ran_ns = time.cpu_ns.saturating_sub(began[0]);
+        let waited_ns = time.waiting_ns.saturating_sub(began[1]);
+        let mut live = Live {
+            pid: tid.cast_unsigned(),
+            process: task.process.cast_unsigned(),
+            inside: 1 + u32::from(inside.before),
+            elapsed: ns(inside.entry?.at.elapsed()),
+            blocked: blocked_ns,
+            argument: inside.arguments[0],
+            used: Used {
+                ran_ns,
+                waited_ns,
+                blocked_ns: ns(task.since.elapsed()).saturating_sub(ran_ns + waited_ns),
+                ..Used::default()
+            },
+            ..Live::default()
+        };
+        let name = name_of(tid);
+        let length = name.len().min(live.name.len());
+        live.name[..length].copy_from_slice(&name.as_bytes()[..length]);
+        let row = self.tally.open(inside, on, by);
+        Some((
+            live,
+            WaitCount {
+                tid: Some(live.pid),
+                ..row
+            },
+        ))
     }
 
     /// Notes an execve: the task has its process's ID now. Returns the call of the thread that had this ID before, whose end is not
@@ -393,10 +475,10 @@ impl Tree {
     }
 
     /// Takes the calls that all tasks are in, to count them as unfinished.
-    pub fn all_inside(&mut self) -> Vec<Inside> {
-        self.tasks
-            .values_mut()
-            .filter_map(|task| task.inside.take())
+    pub fn all_inside(&mut self) -> Vec<(i32, Inside)> {
+        let tasks = self.tasks.iter_mut();
+        tasks
+            .filter_map(|(tid, task)| Some((*tid, task.inside.take()?)))
             .collect()
     }
 
@@ -423,6 +505,10 @@ impl Tree {
             ..accounted
         }
     }
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn begins_with(name: &str, beginnings: &[&str]) -> bool {

@@ -442,8 +442,13 @@ impl Stacks {
     }
 
     /// The variable at an address of a process. The data of a file is mapped behind its code.
-    pub fn variable(&self, pid: u32, address: u64) -> Option<String> {
-        let mappings = &self.processes.get(&pid)?.mappings;
+    pub fn variable(&mut self, pid: u32, address: u64) -> Option<String> {
+        let process = self.processes.entry(pid).or_default();
+        // One that was running before the trace has no mapping events.
+        if process.mappings.is_empty() {
+            process.read(pid, &self.files);
+        }
+        let mappings = &process.mappings;
         let behind = mappings.partition_point(|mapping| mapping.start <= address);
         let code = mappings.get(behind.checked_sub(1)?)?;
         let moved = code.start.checked_sub(code.image.address(code.offset)?)?;

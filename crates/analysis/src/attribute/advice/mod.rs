@@ -6,6 +6,7 @@
 
 mod caller;
 mod connection_per_item;
+mod cpu_quota;
 mod delayed_acks;
 mod empty_polls;
 mod fork_for_exec;
@@ -82,10 +83,14 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
         let by_time = saved_s(b).total_cmp(&saved_s(a));
         by_time.then(b.calls.cmp(&a.calls))
     });
-    once_each(candidates)
-        .into_iter()
+    let kept = once_each(candidates).into_iter();
+    let mut all: Vec<Advice> = kept
+        .chain(cpu_quota::find(profile, time))
         .map(|advice| scale.bounded(advice))
-        .collect()
+        .collect();
+    // Stable: where savings are not known, those of most calls come first.
+    all.sort_by(|a, b| saved_s(b).total_cmp(&saved_s(a)));
+    all
 }
 
 fn saved_s(advice: &Advice) -> f64 {

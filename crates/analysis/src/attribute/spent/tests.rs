@@ -197,3 +197,40 @@ fn threads_that_run_at_once_share_the_wall_time() {
     let [cpu_s, parallel_s] = [time_spent.cpu_s, time_spent.parallel_s()].map(Option::unwrap);
     assert!((cpu_s - 8e-7).abs() < 1e-12 && (parallel_s - 2e-7).abs() < 1e-12);
 }
+
+#[test]
+fn threads_that_are_all_blocked_at_the_end_wait_in_the_call_of_the_last() {
+    let thread = model::Thread::default();
+    let wait = |call: &str, blocked_ns| WaitCount {
+        call: call.into(),
+        open: true,
+        blocked_ns,
+        stalled_ns: Some(0),
+        ..WaitCount::default()
+    };
+    let usage = Usage {
+        wall_ns: Some(100),
+        user_ns: Some(10),
+        system_ns: Some(0),
+        threads: Some(1),
+        concurrency: Some(Concurrency {
+            on_cpu_ns: vec![10],
+            waiting_ns: 0,
+            blocked_ns: 90,
+        }),
+        ..Usage::default()
+    };
+    let mut hung = Profile {
+        waits: vec![wait("futex", 80), wait("wait4", 95)],
+        threads: vec![thread.clone(), thread.clone()],
+        ..with_usage(usage, Vec::new())
+    };
+    let lock = Blocked {
+        reason: Reason::Lock,
+    };
+    let parts_of = |profile: &Profile| parts(profile)[..2].to_vec();
+    assert_eq!(parts_of(&hung), [(lock, 80.0), (UserMode, 10.0)]);
+    // One of them runs.
+    hung.threads.push(thread);
+    assert_eq!(parts_of(&hung), [(BlockedOutside, 90.0), (UserMode, 10.0)]);
+}

@@ -1,0 +1,198 @@
+//! The calls that threads are in when tracing ends: in which function, for what, and who holds it. Read from /proc and the memory of
+//! their processes, for any tracer.
+
+use crate::holders::Search;
+use model::runtime::PYTHON_LOCK;
+use model::{DescriptorKind, OpenCall, Thread, ThreadTime, WaitCount};
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use sys::bpf::Live;
+use sys::proc_stat;
+use sys::usage::Used;
+
+/// The offset of the thread that holds a lock from the futex's word: `__owner` of glibc's pthread_mutex_t.
+const OWNER_OFFSET: u64 = 8;
+/// Bits of a futex's word with the thread that holds it: FUTEX_TID_MASK.
+const OWNER_BITS: u32 = 0x3fff_ffff;
+/// FUTEX_WAITERS: the word has the thread in it.
+const HAS_OWNER: u32 = 0x8000_0000;
+
+/// The bytes of the stack that the functions between RLock.acquire() and the call take at most.
+const RLOCK_STACK: usize = 2048;
+/// The field of CPython's `rlockobject` with the lock, behind which is the owner (3.10 to 3.13, Modules/_threadmodule.c).
+const RLOCK_LOCK: usize = 2;
+/// The offset of `tid` in glibc's `struct pthread`, whose address is the owner.
+const THREAD_NUMBER: u64 = if cfg!(target_arch = "aarch64") {
+    0xd0
+} else {
+    0x2d0
+};
+
+pub struct OpenCalls<'a> {
+    /// In which each thread is in a call.
+    functions: &'a HashMap<u32, Arc<str>>,
+    numbers: Vec<u32>,
+    search: Search,
+}
+
+impl<'a> OpenCalls<'a> {
+    pub fn new<'b>(
+        functions: &'a HashMap<u32, Arc<str>>,
+        threads: impl Iterator<Item = &'b Live>,
+    ) -> OpenCalls<'a> {
+        OpenCalls {
+            functions,
+            numbers: threads.map(|live| live.pid).collect(),
+            search: Search::default(),
+        }
+    }
+
+    pub fn wait(&self, live: &Live, row: WaitCount) -> WaitCount {
+        WaitCount {
+            open: true,
+            calls: 1,
+            blocked_ns: live.blocked,
+            ..self.described(live, row)
+        }
+    }
+
+    fn described(&self, live: &Live, mut row: WaitCount) -> WaitCount {
+        let function = self.functions.get(&live.pid);
+        if rlock_holder(function, live).is_some() {
+            row.lock = true;
+            row.on = row.on.map(|on| on + " threading.RLock");
+        }
+        if let Some(function) = function {
+            row.function = Some(function.to_string());
+        }
+        let is_futex = row.on.as_ref().is_some_and(|on| on.starts_with("futex "));
+        if is_futex
+            && !row.lock
+            && let Some(thread) = joined(live)
+        {
+            row.on = Some(format!("thread {thread} to end"));
+        } else if is_open_of_fifo(&row.call, live.pid) {
+            row.descriptor = Some(DescriptorKind::Pipe);
+            row.on = Some("a FIFO that nobody has opened at the other end".to_string());
+        }
+        row
+    }
+
+    /// `row` is the wait in the call that the thread is in, if any.
+    pub fn thread(&mut self, live: &Live, ended: bool, row: WaitCount) -> Thread {
+        let name = live.name.split(|byte| *byte == 0).next();
+        Thread {
+            ended,
+            process: row.process.clone(),
+            pid: live.process,
+            tid: live.pid,
+            name: String::from_utf8_lossy(name.unwrap_or_default()).into_owned(),
+            time: time(&live.used),
+            open: match live.inside {
+                0 => None,
+                _ => Some(self.call(live, ended, row)),
+            },
+        }
+    }
+
+    fn call(&mut self, live: &Live, ended: bool, row: WaitCount) -> OpenCall {
+        let row = self.described(live, row);
+        // The memory may have held anything: only a traced thread's number is taken for an owner's.
+        let holder = if row.lock {
+            rlock_holder(self.functions.get(&live.pid), live)
+                .or_else(|| holder(live, ended))
+                .filter(|holder| self.numbers.contains(holder))
+        } else {
+            None
+        };
+        let holders = self.search.holders(live.process, live.pid, &row);
+        let first = match row.descriptor {
+            Some(DescriptorKind::Pipe) => None,
+            _ => holders.processes.first(),
+        };
+        OpenCall {
+            call: row.call,
+            before: live.inside > 1,
+            elapsed_ns: live.elapsed,
+            on: row.on,
+            lock: row.lock,
+            holder: holder.or(first.map(|process| process.pid)),
+            holders: holders.processes,
+            taken_by: holders.taken_by,
+            function: row.function,
+        }
+    }
+}
+
+pub fn time(used: &Used) -> ThreadTime {
+    ThreadTime {
+        ran_ns: used.ran_ns,
+        runnable_ns: used.waited_ns,
+        blocked_ns: used.blocked_ns,
+    }
+}
+
+/// An open has no object yet, but the kernel function that it sleeps in shows whether it waits for the other end of a FIFO.
+pub fn is_open_of_fifo(call: &str, tid: u32) -> bool {
+    let sleeps_in = || proc_stat::read(format!("/proc/{tid}/wchan"));
+    call.starts_with("open") && sleeps_in().is_ok_and(|function| function == "wait_for_partner")
+}
+
+/// The thread whose end a thread waits for: the C library waits until the kernel clears that thread's number in its memory.
+fn joined(live: &Live) -> Option<u32> {
+    let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
+    let number = word_at(&memory, live.argument)?;
+    let task = format!("/proc/{}/task/{number}", live.process);
+    Some(number).filter(|number| *number != live.pid && Path::new(&task).exists())
+}
+
+/// The thread that holds a lock, by the lock's memory; `None` if that is not readable or has none. The programs have copied the
+/// memory of a thread that ended.
+fn holder(live: &Live, ended: bool) -> Option<u32> {
+    let [word, behind] = if ended {
+        [live.lock as u32, (live.lock >> 32) as u32]
+    } else {
+        let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
+        let behind = word_at(&memory, live.argument.checked_add(OWNER_OFFSET)?);
+        [word_at(&memory, live.argument)?, behind.unwrap_or(0)]
+    };
+    let is_in_word = word & HAS_OWNER > 0;
+    // PI and robust mutexes keep their owner in the futex's word, ordinary ones in a field behind it.
+    Some(if is_in_word {
+        word & OWNER_BITS
+    } else {
+        behind
+    })
+}
+
+/// The thread that holds the RLock that a thread of Python waits for: its stack has the lock's address. A Lock records no holder.
+fn rlock_holder(function: Option<&Arc<str>>, live: &Live) -> Option<u32> {
+    let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
+    let mut stack = [0; RLOCK_STACK];
+    let read = match **function? == *PYTHON_LOCK {
+        true => memory.read_at(&mut stack, live.sp).ok()?,
+        false => return None,
+    };
+    let owner = words(&stack[..read]).find_map(|object| {
+        let mut fields = [0; 32];
+        memory.read_exact_at(&mut fields, object).ok()?;
+        let mut fields = words(&fields).skip(RLOCK_LOCK);
+        let is_it = fields.next() == Some(live.argument);
+        if is_it { fields.next() } else { None }
+    })?;
+    word_at(&memory, owner.checked_add(THREAD_NUMBER)?)
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    let words = bytes.as_chunks().0.iter();
+    words.map(|bytes| u64::from_ne_bytes(*bytes))
+}
+
+fn word_at(memory: &fs::File, address: u64) -> Option<u32> {
+    let mut bytes = [0; 4];
+    memory.read_exact_at(&mut bytes, address).ok()?;
+    Some(u32::from_ne_bytes(bytes))
+}
