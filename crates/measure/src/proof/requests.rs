@@ -45,9 +45,9 @@ pub fn per_iteration(
     }
     let has_runtime = has_runtime(&planned.case);
     let counts = medians(&seen).into_iter().filter(|(name, count)| {
-        // Few calls, or as many more or less from pair to pair, are a runtime's, not the case's.
+        // Few calls, or half as many more or less from pair to pair, are a runtime's, not the case's.
         let is_runtimes =
-            *count < BACKGROUND.min(more.cast_signed()) || spread(&seen, name) >= *count;
+            *count < BACKGROUND.min(more.cast_signed()) || spread(&seen, name) * 2 >= *count;
         *count > 0 && !(has_runtime && is_runtimes)
     });
     Ok(counts
