@@ -11,6 +11,7 @@ use model::{
     power_below, selector, summed, syscall_names,
 };
 use std::collections::{BTreeMap, HashMap};
+use sys::syscall_stop::Call;
 
 /// Sections with longer names are not counted, as in the eBPF programs, and neither are more deeply nested ones.
 const LONGEST_NAME: usize = 511;
@@ -257,6 +258,16 @@ impl Tally {
                 });
                 calls.len() - 1
             })
+    }
+
+    /// The position in `calls`, and whether it is the call of that number in which tracing interrupted the thread.
+    pub fn resumed(&mut self, call: &Call, native: u32, interrupted: Option<u64>) -> (usize, bool) {
+        let number = self.call(call.architecture, call.number, native);
+        let restarts = self.calls[number].name.starts_with("restart_syscall");
+        match interrupted {
+            Some(before) if restarts => (self.call(call.architecture, before, native), true),
+            _ => (number, interrupted == Some(call.number)),
+        }
     }
 
     /// Counts a call that has ended, or that nothing more will be heard of.

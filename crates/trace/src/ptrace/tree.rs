@@ -166,17 +166,8 @@ impl Tree {
             self.lost += u64::from(self.counting);
             return;
         };
-        let interrupted = task.interrupted.take();
-        let mut number = self
-            .tally
-            .call(call.architecture, call.number, process.architecture);
-        // That is what an interrupted call goes on as.
-        let restarts = self.tally.calls[number].name.starts_with("restart_syscall");
-        if let Some(before) = interrupted.filter(|_| restarts) {
-            number = self
-                .tally
-                .call(call.architecture, before, process.architecture);
-        }
+        let (native, interrupted) = (process.architecture, task.interrupted.take());
+        let (number, before) = self.tally.resumed(call, native, interrupted);
         let known = &self.tally.calls[number];
         // The held child makes calls of ours before its execve.
         self.counting |= known.name.starts_with("execve");
@@ -217,7 +208,7 @@ impl Tree {
                 selected: known.selected(&call.arguments),
             },
             arguments: call.arguments,
-            before: restarts || interrupted == Some(call.number),
+            before,
             // At the very end of the entry stop, so that the tracer's work is not part of the call.
             entry: stops.and_then(|stops| self.stop_now(tid, stops)),
             alone,
