@@ -231,13 +231,23 @@ INLINE u64 sample_wait(struct task_struct *current, struct pt_regs *regs, struct
 	return key.site;
 }
 
+#if defined(__TARGET_ARCH_x86)
+#define CLONE 56
+#define VFORK 58
+#else
+#define CLONE 220
+#define VFORK 220
+#endif
+#define CLONE3 435
+
 /* How many calls this one stands for; 0 if its stack is not copied. The rate follows the period. */
 INLINE u64 sampled_by_class(struct window *w, u32 number)
 {
 	u64 now = ktime_get_ns(), rare = w->rare & 31, after = now - w->last;
 	u8 *first = &w->first[number & (NUMBERS - 1)];
 	if (UNLIKELY(*first < FIRST_CALLS)) {
-		*first += 1;
+		/* Of calls that start a process all are copied: each is worth it. */
+		*first += number != CLONE3 && (number < CLONE || number > VFORK);
 		return 1;
 	}
 	/* The clock's lower bits are as good as chance, and at hand. */

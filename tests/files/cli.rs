@@ -487,8 +487,8 @@ fn files_of_other_programs_are_named() {
     let place = Place::new();
     for (text, looks_like) in [
         (
-            "     0.043 ( 0.012 ms): ls/42 openat(dfd: CWD) = 3\n",
-            "'perf trace'",
+            "#\n# Samples: 842  of event 'cpu-clock:ppp'\n",
+            "'perf report'",
         ),
         (
             "SYSCALL(args) \t\t = return\nopen(\".\", 0x0)\t\t = 3 0\n",

@@ -380,6 +380,50 @@ fn savings_without_times_are_unknown_and_keep_their_number() {
     expect_in(&timed, "waiting included");
 }
 
+/// The wall time of several processes is not divided, but their calls have times: those of strace's stops count for nothing.
+#[test]
+fn the_longest_calls_of_several_processes_are_the_answer() {
+    let mut log = String::from(
+        "7 1795991000.000000 execve(\"/x/app\", [], []) = 0 <0.000200>\n7 1795991000.000100 fork() = 8 <0.000200>\n",
+    );
+    log += &"7 1795991000.000200 rt_sigaction(SIGINT, {}, NULL, 8) = 0 <0.000020>\n".repeat(9000);
+    log += "8 1795991000.100000 read(3<pipe:[17]>, \"\", 9) = 0 <1.500000>\n\
+        7 1795991000.200000 wait4(8, NULL, 0, NULL) = 8 <1.500000>\n";
+    log += &"7 1795991001.700000 getdents64(4</srv>, [], 9) = 0 <0.004000>\n".repeat(200);
+    expect_in(
+        shown(&log, "why log").replace("\n  ", " "),
+        "Longest calls: app: read of pipe:[17] 1.50 s; app: getdents64 of /srv 0.8000 s. No advice",
+    );
+    let write = "7 1795991002.700000 write(4</srv/log>, \"x\", 1) = 1 <0.000020>\n";
+    let sync = "7 1795991002.710000 fsync(4</srv/log>) = 0 <0.004000>\n";
+    log += &format!("{write}{sync}").repeat(200);
+    let text = shown(&log, "why log").replace("\n  ", " ");
+    expect_in(
+        &text,
+        "200 fsync calls for 200 writes, most time on /srv/log (200 calls): about 0.7",
+    );
+    expect_not_in(&text, "does not change");
+}
+
+#[test]
+fn lines_of_perf_trace_are_calls() {
+    let log = "         ? (         ): sh/7  ... [continued]: execve())       = 0\n     1.000 (         ): sh/7 wait4(upid: -1)      ...\n     \
+        1.500 ( 0.010 ms): cat/8 read(fd: 3</x>, buf: 0x7f, count: 100)      = 64\n     \
+        1.000 (900.500 ms): sh/7  ... [continued]: wait4())      = 8 (cat)\n";
+    let profile = traced_by_strace(log);
+    assert_eq!(summary(&profile), "execve 1, read 1, wait4 1");
+    let names: Vec<&str> = profile
+        .groups
+        .iter()
+        .map(|group| group.name.as_str())
+        .collect();
+    assert_eq!(
+        (names, profile.usage.wall_ns.map(|ns| ns / 1000)),
+        (vec!["sh", "cat"], Some(900_500))
+    );
+    expect_in(shown(log, "show log"), "perf trace, from log");
+}
+
 /// A sync rule needs to know that the journals are one file, by their paths, and kinds of descriptors, by the calls that opened them.
 #[test]
 fn a_log_with_times_shows_paths_and_descriptors_to_the_rules() {

@@ -147,7 +147,7 @@ fn a_profile_is_answered_in_each_format() {
         expect_valid("why-1", &place.document(line));
     }
     assert_eq!(place.printed("why --report answer.txt p.json"), "");
-    expect_in(place.read("answer.txt"), "CPU-bound in user mode");
+    expect_in(place.read("answer.txt"), "is user mode, not system calls");
 }
 
 #[test]

@@ -9,13 +9,14 @@ pub mod blocked;
 pub mod calls;
 pub mod costs;
 pub mod elsewhere;
+pub mod goroutines;
 pub mod hung;
 pub mod ledger;
 pub mod priced;
 pub mod requests;
 pub mod seconds;
 pub mod spent;
-mod stops;
+pub mod stops;
 pub mod units;
 pub mod waited;
 pub mod waits;
@@ -68,6 +69,7 @@ pub struct Attribution {
 /// Attributes the time of a profile. The cost of a null call comes from `costs`, else from the tracer's own measurement; `versus` are
 /// the unit costs of other machines or kernels, compared only if `costs` are known.
 pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Attribution {
+    let profile = &*goroutines::unbound(profile);
     let null_ns = costs
         .and_then(|costs| costs.null_ns())
         .or(profile.null_call_ns.filter(|ns| is_plausible(*ns, profile)));

@@ -59,7 +59,7 @@ pub struct TraceArgs {
     /// Count calls by user stack, with names of functions. eBPF only.
     #[arg(long)]
     stacks: bool,
-    /// Keep the N slowest calls, at most 64, with their classes, times and stacks. eBPF only.
+    /// Keep the N slowest calls, at most 64, with their classes, times and, with --stacks, stacks. eBPF only.
     #[arg(
         long,
         value_name = "N",

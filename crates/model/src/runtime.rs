@@ -84,6 +84,27 @@ const FUNCTIONS: &[&str] = &[
     "clone",
 ];
 
+/// The beginnings of the names of functions in which runtimes schedule and maintain their threads: programs do not call them.
+const SCHEDULERS: &[&str] = &[
+    // Go. Goroutines begin in `runtime.goexit`.
+    "runtime.mcall",
+    "runtime.mstart",
+    "runtime.systemstack",
+    // Java.
+    "CompileBroker::",
+    "ConcurrentGCThread::",
+    "VMThread::",
+    "WatcherThread::",
+    "WorkerThread::",
+    // Node.js.
+    "node::(anonymous namespace)::PlatformWorkerThread",
+];
+
+/// Whether a runtime calls it to schedule or maintain its threads.
+pub fn is_scheduler(function: &str) -> bool {
+    SCHEDULERS.iter().any(|begin| function.starts_with(begin))
+}
+
 /// `load` and `app.c:12` of `load (app.c:12)`.
 pub fn name_and_line(function: &str) -> (&str, Option<&str>) {
     let line = function.strip_suffix(')');

@@ -2,7 +2,7 @@
 
 use super::seconds::{added, s};
 use super::spent::{Spent, stalled_ns};
-use model::runtime::{is_runtime, name_and_line};
+use model::runtime::{is_runtime, is_scheduler, name_and_line};
 use model::syscall_names::bare_name;
 use model::{By, CallCount, Profile};
 use schemars::JsonSchema;
@@ -90,6 +90,9 @@ pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
     rows
 }
 
+/// In place of a function.
+const SCHEDULER: &str = "[scheduler]";
+
 /// Calls by process and call, and by the function that makes them.
 pub struct Functions<'a>(HashMap<(&'a str, &'a str), BTreeMap<&'a str, u64>>);
 
@@ -106,14 +109,53 @@ impl<'a> Functions<'a> {
             };
             let key = (stack.process.as_str(), bare_name(&stack.call));
             let by = sums.entry(key).or_default();
-            let calls = by.entry(function.map_or("", String::as_str)).or_default();
+            let unnamed = match stack.frames.iter().any(|frame| is_scheduler(frame)) {
+                true => SCHEDULER,
+                false => "",
+            };
+            let calls = by.entry(function.map_or(unnamed, String::as_str));
+            let calls = calls.or_default();
             *calls = calls.saturating_add(stack.calls);
         }
         Functions(sums)
     }
 
+    /// Whether a language's runtime makes most of these calls, to schedule or maintain its threads.
+    pub fn are_schedulers(&self, process: &str, names: &[&str]) -> bool {
+        self.largest(process, names).as_deref() == Some(SCHEDULER)
+    }
+
     /// The function that makes most of these calls, with its most frequent line; `None` if it makes less than half of them.
     pub fn most(&self, process: &str, names: &[&str]) -> Option<String> {
+        self.largest(process, names)
+            .filter(|name| name != SCHEDULER)
+    }
+
+    /// The functions that make these calls, each with its most frequent line, and how many: the most first.
+    pub fn sites(&self, process: &str, names: &[&str]) -> Vec<(String, u64)> {
+        let mut sites = BTreeMap::new();
+        for (line, calls) in names
+            .iter()
+            .filter_map(|name| self.0.get(&(process, *name)))
+            .flatten()
+        {
+            let (sum, most) = sites
+                .entry(name_and_line(line).0)
+                .or_insert((0, (0, *line)));
+            *sum += calls;
+            *most = (*calls, *line).max(*most);
+        }
+        let named = sites
+            .into_iter()
+            .filter(|(name, _)| !name.is_empty() && *name != SCHEDULER);
+        let mut named: Vec<_> = named
+            .map(|(_, (sum, (_, line)))| (line.to_string(), sum))
+            .collect();
+        named.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
+        named
+    }
+
+    fn largest(&self, process: &str, names: &[&str]) -> Option<String> {
         let keys = names
             .iter()
             .flat_map(|name| [(process, *name), ("", *name)]);
@@ -208,4 +250,42 @@ pub fn entering(
         share: (seconds / whole_s).min(1.0),
         of_wall: serial_s.is_some(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::StackCount;
+
+    #[test]
+    fn schedulers_are_no_functions_and_sites_have_their_calls() {
+        let stack = |call: &str, function: Option<&str>, outermost: &str, calls: u64| StackCount {
+            process: "app".to_string(),
+            call: call.to_string(),
+            frames: vec![outermost.to_string()],
+            function: function.map(str::to_string),
+            calls,
+            ..StackCount::default()
+        };
+        let profile = Profile {
+            stacks: vec![
+                stack("nanosleep", None, "runtime.mstart.abi0", 900),
+                stack("nanosleep", Some("main.poll"), "runtime.goexit.abi0", 10),
+                stack("vfork", Some("count (a.py:3)"), "_start", 100),
+                stack("vfork", Some("count (a.py:4)"), "_start", 60),
+                stack("vfork", Some("sum (a.py:9)"), "_start", 20),
+            ],
+            ..Profile::default()
+        };
+        let functions = Functions::new(&profile);
+        assert!(functions.are_schedulers("app", &["nanosleep"]));
+        assert!(!functions.are_schedulers("app", &["vfork"]));
+        assert_eq!(functions.most("app", &["nanosleep"]), None);
+        let expected = [("count (a.py:3)", 160), ("sum (a.py:9)", 20)];
+        let expected = expected.map(|(line, calls)| (line.to_string(), calls));
+        assert_eq!(
+            functions.sites("app", &["vfork", "nanosleep"])[..2],
+            expected
+        );
+    }
 }

@@ -23,7 +23,7 @@ pub struct Answered {
     /// System calls of all threads, for each request.
     pub calls: f64,
     pub switches: Option<f64>,
-    /// Seconds per request.
+    /// Seconds per request; empty if no thread both received and answered one.
     pub parts: Vec<(State, f64)>,
 }
 
@@ -67,6 +67,9 @@ fn request_parts(profile: &Profile, time: &ThreadTime) -> Vec<(State, f64)> {
     for wait in profile.waits.iter().filter(|wait| wait.asked) {
         let because = because(wait);
         *waits.entry(State::Blocked { because }).or_default() += s(wait.blocked_ns);
+    }
+    if time.all_ns() == 0 {
+        return Vec::new();
     }
     let known_s: f64 = waits.values().sum();
     let scale = (s(time.blocked_ns) / known_s).min(1.0);

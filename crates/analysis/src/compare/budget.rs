@@ -34,6 +34,11 @@ impl FromStr for Budgets {
 
     fn from_str(text: &str) -> Result<Budgets, String> {
         let (section, limits) = match text.rsplit_once(": ") {
+            Some((section, _)) if section.contains('=') => {
+                return Err(format!(
+                    "'{text}' has several sections: repeat --budget for each"
+                ));
+            }
             Some((section, limits)) => (Some(section.to_string()), limits),
             None => (None, text),
         };

@@ -353,8 +353,11 @@ impl ProfileRow {
         pairs
     }
 
-    fn verdict(&self, column: usize, baseline: usize, limit: f64) -> ProfileVerdict {
-        let all = self.pairs(column, baseline);
+    /// Without a limit, only calls are judged, and none may be added.
+    fn verdict(&self, column: usize, baseline: usize, limit: Option<f64>) -> ProfileVerdict {
+        let mut all = self.pairs(column, baseline);
+        all.retain(|(kind, ..)| limit.is_some() || *kind == CountKind::Calls);
+        let limit = limit.unwrap_or(0.0);
         let over = |value: u64, base: Span| value as f64 > base.allowed(limit);
         if let Some((count_kind, span, base)) = all
             .iter()
@@ -382,9 +385,8 @@ impl ProfileRow {
 }
 
 impl ProfileComparison {
-    /// With a rule about entries alone, nothing may grow at all.
+    /// With a rule about entries alone, no call may be added, and errors and bytes are not judged.
     pub fn gate(&mut self, gate: &Gate) {
-        let limit = gate.limit.unwrap_or(0.0);
         let columns: Vec<usize> = (0..self.columns.len())
             .filter(|column| *column != self.baseline)
             .collect();
@@ -400,11 +402,12 @@ impl ProfileComparison {
                     .map(|column| ProfileGatedRow {
                         call: row.call.clone(),
                         column: *column,
-                        verdict: row.verdict(*column, self.baseline, limit),
+                        verdict: row.verdict(*column, self.baseline, gate.limit),
                     })
                     .collect()
             })
             .collect();
+        let limit = gate.limit.unwrap_or(0.0);
         self.gate = Some(ProfileGated { limit, rows });
     }
 
@@ -499,6 +502,27 @@ mod tests {
             (failed(0.1), failed(100.0)),
             (3, 1),
             "total, openat and close; a new call is infinite growth"
+        );
+    }
+
+    #[test]
+    fn a_rule_about_entries_judges_neither_errors_nor_bytes() {
+        let with_bytes = |bytes: u64, calls: u64, errors: u64| {
+            let mut count = counted("getdents64", 0, calls, errors);
+            count.bytes = Some(bytes);
+            column(&[&[count]])
+        };
+        let failed = |limit: Option<f64>, calls: u64| {
+            let columns = [with_bytes(100, 2, 0), with_bytes(200, calls, 1)];
+            let mut comparison = compare_profiles(&columns, 0, |_| true);
+            let entries = Some(crate::compare::EntriesRule::More);
+            comparison.gate(&Gate { limit, entries });
+            let mut rows = comparison.gate.unwrap().rows.into_iter();
+            rows.any(|row| matches!(row.verdict, ProfileVerdict::Grown { .. }))
+        };
+        assert_eq!(
+            (failed(None, 2), failed(None, 3), failed(Some(0.0), 2)),
+            (false, true, true)
         );
     }
 

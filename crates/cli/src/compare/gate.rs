@@ -17,7 +17,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_over: Option<f64>,
     /// Exit with status 1 and name the rows that have more kernel entries than the baseline; with '=any', different
-    /// ones.
+    /// ones. For profiles: that have more calls.
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "more")]
     fail_on_entries: Option<EntriesRule>,
 }

@@ -9,6 +9,7 @@ use model::prose::some;
 
 const MOST_CALLS: usize = 5;
 const MOST_PATHS: usize = 3;
+const MOST_SITES: usize = 3;
 
 /// `app: /etc/hostname opened 20,000 times (openat+close), in load(): about 0.06 s of 0.40 s (0.05 s to 0.07 s). Keep it open, ...`
 pub fn line(advice: &Advice, attribution: &Attribution) -> String {
@@ -87,15 +88,15 @@ fn cause(advice: &Advice, paths: usize) -> String {
     } else {
         format!("{}: ", advice.process)
     };
-    let function = advice
-        .function
-        .as_ref()
-        .map_or_else(String::new, |name| format!(", in {}", function(name)));
-    format!(
-        "{process}{}{}{function}",
-        calls(advice),
-        most(advice, paths)
-    )
+    let sites = advice.sites.iter().take(MOST_SITES);
+    let sites =
+        sites.map(|(name, calls)| format!("{} in {}", thousands(*calls as f64), function(name)));
+    let place = match (&advice.function, advice.sites.len()) {
+        (_, 2..) => format!(": {}", some(sites, MOST_SITES)),
+        (Some(name), _) => format!(", in {}", function(name)),
+        _ => String::new(),
+    };
+    format!("{process}{}{}{place}", calls(advice), most(advice, paths))
 }
 
 /// `20,000 read calls of 1 byte each`, `/etc/hostname opened 20,000 times (openat+read+close)`

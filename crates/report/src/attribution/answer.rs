@@ -12,14 +12,19 @@ use crate::numbers::{counted, duration, percent};
 use analysis::attribute::Attribution;
 use analysis::attribute::blocked::Because;
 use analysis::attribute::ledger::{Ledger, LedgerPart, LedgerWait, State};
+use analysis::attribute::seconds::s;
 use analysis::attribute::spent::{PartKind, Spent};
+use analysis::attribute::stops::logged_s;
+use analysis::attribute::waits::Reason;
 use indexmap::IndexMap;
+use itertools::Itertools;
 use model::prose::some;
-use model::{By, Profile};
+use model::{By, CallCount, Profile};
 
 /// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
 const MOST_ROWS: usize = 3;
+const IDLE: &str = "idle";
 /// From this share of the threads' time on, waiting for locks or servers is an answer.
 const WAIT_BOUND: f64 = 0.1;
 const MOST_FUNCTIONS: usize = 2;
@@ -31,7 +36,8 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     let threads = attribution.threads.as_ref();
     let mut lines = hung_lines(attribution);
     if lines.is_empty() {
-        lines.extend(threads.and_then(lock_bound));
+        let lock = threads.and_then(lock_bound);
+        lines.extend(lock.map(|line| line + &without_locks(profile, &attribution.time)));
         lines.extend(threads.and_then(server_bound));
     }
     let computes =
@@ -99,20 +105,72 @@ fn most(profile: &Profile, attribution: &Attribution) -> String {
             duration(entering.seconds)
         );
     }
-    let rows = match &attribution.threads {
+    if time.parts.iter().all(|part| part.kind == PartKind::Rest)
+        && let Some(longest) = longest_calls(profile)
+    {
+        return format!("Longest calls: {longest}. No advice: no rule applies.");
+    }
+    let mut rows = match &attribution.threads {
         Some(ledger) => ledger_rows(profile, ledger, ALL),
         None => time_rows(&untraced(time), &attribution.waits, MOST_ROWS),
     };
+    let ledger = attribution.threads.as_ref();
+    // What makes requests slow.
+    let answers = ledger.is_some_and(|ledger| ledger.requests.is_some());
+    rows.retain(|row| !answers || !row.name.starts_with(IDLE));
     let least_s = LEAST * rows.iter().map(|row| row.seconds).sum::<f64>();
     let rows = rows.iter().filter(|row| row.seconds >= least_s);
     let rows: Vec<String> = rows.take(MOST_ROWS).map(part).collect();
     if rows.is_empty() {
         return "No advice: no rule applies.".to_string();
     }
+    let of_busy = if answers { " of busy threads" } else { "" };
     format!(
-        "Most time: {}. No advice: no rule applies.",
+        "Most time{of_busy}: {}. No advice: no rule applies.",
         rows.join("; ")
     )
+}
+
+/// `q2: read of pipe:[17] 1.32 s, sleep: clock_nanosleep 1.31 s`: of a log, whose time is not divided. Waits for children are those
+/// of the children's calls.
+fn longest_calls(profile: &Profile) -> Option<String> {
+    let stop_s = logged_s(profile);
+    let mut sums: IndexMap<(&str, &str), (f64, f64)> = IndexMap::new();
+    for group in &profile.groups {
+        for count in &group.calls {
+            let seconds = count.elapsed_ns.map_or(0.0, s);
+            let is_known = count.elapsed_ns.is_some();
+            if is_known && Reason::from_call(&count.call, &count.class) != Reason::Children {
+                let sum = sums.entry((&group.name, &count.call)).or_default();
+                sum.0 += seconds - count.calls as f64 * stop_s;
+                sum.1 += seconds;
+            }
+        }
+    }
+    let least_s = LEAST
+        * sums
+            .values()
+            .map(|(long_s, _)| long_s.max(0.0))
+            .sum::<f64>();
+    let longest = sums
+        .into_iter()
+        .filter(|(_, (long_s, _))| *long_s >= least_s);
+    let longest = longest.sorted_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    let longest = longest.map(|((process, call), (_, seconds))| {
+        let objects = profile.objects.iter();
+        let objects =
+            objects.filter(|object| object.process == process && object.count.call == call);
+        let most = objects.max_by_key(|object| object.count.elapsed_ns);
+        let most = most.filter(|object| object.count.elapsed_ns.map_or(0.0, s) > seconds / 2.0);
+        let on = most.map_or_else(String::new, |object| format!(" of {}", object.name));
+        format!("{process}: {call}{on} {}", duration(seconds))
+    });
+    let longest: Vec<String> = longest.take(MOST_ROWS).collect();
+    if longest.is_empty() {
+        None
+    } else {
+        Some(longest.join("; "))
+    }
 }
 
 fn untraced(time: &Spent) -> Spent {
@@ -196,6 +254,32 @@ fn lock_bound(ledger: &Ledger) -> Option<String> {
     ))
 }
 
+/// The least time without these waits: the program's other work takes all CPUs. Empty for services, which never end.
+fn without_locks(profile: &Profile, time: &Spent) -> String {
+    let usage = &profile.usage;
+    let known = time.wall_s.zip(time.cpu_s).zip(usage.cpus);
+    let Some(((wall_s, cpu_s), cpus)) = known.filter(|_| !profile.is_service()) else {
+        return String::new();
+    };
+    let calls = profile
+        .calls()
+        .filter(|count| count.call.starts_with("futex"));
+    let locks: CallCount = calls.sum();
+    let tracing = time
+        .parts
+        .iter()
+        .filter(|part| part.kind == PartKind::Tracer);
+    let tracing_s: f64 = tracing.filter_map(|part| part.cpu_s).sum();
+    let work_s = cpu_s - tracing_s - s(locks.on_cpu_ns.unwrap_or(0));
+    format!(
+        " Without them the program takes at least {} of these {}: {} of other CPU time on {}.",
+        duration((work_s / cpus.max(1) as f64).min(wall_s)),
+        duration(wall_s),
+        duration(work_s),
+        counted(cpus, "CPU")
+    )
+}
+
 /// The answer for threads that wait for servers, with the wait that takes most of the time.
 fn server_bound(ledger: &Ledger) -> Option<String> {
     let share = seconds_of(ledger, is_server) / ledger.thread_s;
@@ -224,7 +308,7 @@ fn user_bound(time: &Spent) -> Option<String> {
         return None;
     }
     let without = if waiting_s > 0.0 {
-        " without waiting for a CPU"
+        " (waits for a CPU left out)"
     } else {
         ""
     };
@@ -233,7 +317,7 @@ fn user_bound(time: &Spent) -> Option<String> {
         None => "CPU time",
     };
     Some(format!(
-        "CPU-bound in user mode: no system call explains {}% of the {whole}{without}.",
+        "CPU-bound: {}% of the {whole}{without} is user mode, not system calls.",
         percent(100.0 * share)
     ))
 }
@@ -242,7 +326,7 @@ fn user_bound(time: &Spent) -> Option<String> {
 mod tests {
     use super::*;
     use analysis::attribute::spent::Part;
-    use model::{CallCount, ProcessGroup};
+    use model::ProcessGroup;
 
     #[test]
     fn the_lock_with_most_of_the_time_is_named_with_its_functions() {
@@ -350,7 +434,7 @@ mod tests {
             ],
             ..Spent::default()
         };
-        let expected = "85% of the wall time without waiting for a CPU";
+        let expected = "85% of the wall time (waits for a CPU left out)";
         let actual = user_bound(&time).unwrap();
         assert!(actual.contains(expected), "{actual}");
     }

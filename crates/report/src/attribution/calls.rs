@@ -1,7 +1,7 @@
 //! The calls with most time, and who makes them.
 
 use super::{notes, rings};
-use crate::numbers::TimeUnit;
+use crate::numbers::{TimeUnit, counted};
 use crate::profile::notes::tree;
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
@@ -114,7 +114,7 @@ fn each_s(row: &CallRow, by_threads: bool) -> f64 {
 
 fn others(rows: &[CallRow]) -> Option<CallRow> {
     let mut count = CallCount {
-        call: format!("{} others", rows.len()),
+        call: counted(rows.len() as u64, "other"),
         ..CallCount::default()
     };
     rows.iter().for_each(|row| count.add(&row.count));

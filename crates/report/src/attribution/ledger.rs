@@ -183,10 +183,13 @@ fn answered(answered_requests: &Answered) -> String {
             )
         })
         .collect();
+    let parts = match parts.len() {
+        0 => String::new(),
+        all => format!(" Their time: {}.", some(&parts, all)),
+    };
     format!(
-        "Requests: {}{rate}{time}; {:.1} calls{switches} each. Their time: {}.{delayed}",
+        "Requests: {}{rate}{time}; {:.1} calls{switches} each.{parts}{delayed}",
         thousands(answered_requests.requests as f64),
         answered_requests.calls,
-        some(&parts, parts.len())
     )
 }

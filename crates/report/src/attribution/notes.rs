@@ -41,10 +41,29 @@ pub fn function(name: &str) -> String {
         Some(("<module>", file)) => file.to_string(),
         Some((name, file)) => {
             let file = file.rsplit('/').next().unwrap_or(file);
-            format!("{name}() ({file})")
+            format!("{}() ({file})", short(name))
         }
-        None => format!("{name}()"),
+        None => format!("{}()", short(name)),
     }
+}
+
+/// Longer names would take several lines of a table.
+const LONG_NAME: usize = 60;
+
+/// A long name of C++ without the arguments of its templates: `std::map<>::find`.
+fn short(name: &str) -> Cow<'_, str> {
+    let is_balanced = name.matches('<').count() == name.matches('>').count();
+    if name.len() <= LONG_NAME || name.starts_with('<') || !is_balanced {
+        return Cow::Borrowed(name);
+    }
+    let mut level = 0;
+    let kept = name.chars().filter(|c| {
+        level -= i32::from(*c == '>');
+        let is_outside = level <= 0;
+        level += i32::from(*c == '<');
+        is_outside
+    });
+    Cow::Owned(kept.collect())
 }
 
 /// `file.open_close less fd.close`
@@ -155,6 +174,8 @@ mod tests {
         assert_eq!(function("load"), "load()");
         assert_eq!(function("a::load (app.cc:12)"), "a::load() (app.cc:12)");
         assert_eq!(function("py::load:/srv/app/app.py"), "load() (app.py)");
+        let long = "app::Table<std::pair<int const, app::Row>, app::Less<int> >::find_or_insert";
+        assert_eq!(function(long), "app::Table<>::find_or_insert()");
     }
 
     #[test]

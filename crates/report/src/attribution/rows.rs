@@ -29,7 +29,12 @@ pub fn shortened(mut rows: Vec<Row>, most: usize, names: usize, rest: &str) -> V
     let small = rows.split_off(large);
     let seconds: f64 = small.iter().map(|row| row.seconds).sum();
     if seconds > LEAST / 10.0 * whole_s {
-        let others: IndexSet<&str> = small.iter().map(|row| row.name.as_str()).collect();
+        let kinds = small.iter().map(|row| row.name.as_str());
+        let kinds = kinds.map(|name| match name.strip_prefix("idle: ") {
+            Some(idle) if rest.starts_with("idle") => idle,
+            _ => name,
+        });
+        let others: IndexSet<&str> = kinds.collect();
         let others: Vec<&str> = others.into_iter().collect();
         let cpu_s = small.iter().filter_map(|row| row.cpu_s);
         rows.push(Row {

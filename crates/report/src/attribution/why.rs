@@ -13,6 +13,7 @@ use crate::profile::notes::{self, title};
 use crate::{Cell, Columns, Format, Screen, Table, write_document};
 use analysis::attribute::Attribution;
 use analysis::attribute::calls::Entering;
+use analysis::attribute::goroutines::processes;
 use analysis::attribute::seconds::s;
 use analysis::attribute::spent::{PartKind, Spent};
 use analysis::compare::RaceFound;
@@ -184,6 +185,8 @@ fn verdicts(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item 
     entering
         .map(|entering| without_entering(entering, &attribution.time))
         .into_iter()
+        .chain(goroutines(profile))
+        .chain(unnamed(profile, &attribution.time))
         .chain(stopped(&attribution.time))
         .chain(priced(profile))
         .chain(notes::source(profile))
@@ -207,6 +210,47 @@ fn without_entering(entering: &Entering, time: &Spent) -> String {
         counted(entering.calls, "call"),
         entering.null_call_ns
     )
+}
+
+fn goroutines(profile: &Profile) -> Option<String> {
+    if processes(profile).is_empty() {
+        return None;
+    }
+    Some("Goroutines: waits for channels and sync.Mutex do not enter the kernel and are unknown. They move between threads, so the time of \
+         requests is not divided."
+        .to_string())
+}
+
+/// By the beginning of a function of a language's runtime, how its programs' functions would be named.
+const NAMING: [(&str, &str); 2] = [
+    (
+        "node::",
+        "Functions of JavaScript are named with 'node --perf-basic-prof'.",
+    ),
+    (
+        "JavaCalls::",
+        "Functions of Java are named with 'java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit'.",
+    ),
+];
+/// The function that interprets Python. Calls have the function of the script, samples do not.
+const PYTHON: &str = "_PyEval_EvalFrameDefault";
+
+fn unnamed(profile: &Profile, time: &Spent) -> Option<String> {
+    let mut user_mode = time
+        .parts
+        .iter()
+        .filter(|part| part.kind == PartKind::UserMode);
+    if user_mode.any(|part| part.what.first().is_some_and(|name| name == PYTHON)) {
+        return Some("User mode names the interpreter's functions; Python's own are in 'python3 -m cProfile'.".to_string());
+    }
+    let (_, hint) = NAMING.iter().find(|(begin, _)| {
+        let stacks = profile.stacks.iter();
+        let mut stacks = stacks
+            .filter(|stack| stack.frames.iter().any(|frame| frame.starts_with(begin)))
+            .peekable();
+        stacks.peek().is_some() && stacks.all(|stack| stack.function.is_none())
+    })?;
+    Some((*hint).to_string())
 }
 
 fn stopped(time: &Spent) -> Option<String> {

@@ -4,6 +4,7 @@ use super::gate::{Finding, Outcome, finding_lines, rows};
 use crate::comparison::row::{number, share};
 use crate::numbers::{signed, thousands};
 use crate::profile::class;
+use crate::profile::notes::CLASSES;
 use crate::{Cell, Columns, Records, Style, Table};
 use analysis::compare::{
     CountKind, Counts, Exceeded, MEMORY, Part, ProfileComparison, ProfileGatedRow, ProfileRow,
@@ -50,6 +51,14 @@ fn has_any(rows: &[&ProfileRow], quantity: Quantities) -> bool {
     counts.any(|counts| quantity(counts).is_some_and(|span| span.most > 0))
 }
 
+/// Whether the gate fails because of such a count.
+fn has_grown(comparison: &ProfileComparison, of: CountKind) -> bool {
+    let mut rows = comparison.gate.iter().flat_map(|gate| &gate.rows);
+    rows.any(
+        |row| matches!(row.verdict, ProfileVerdict::Grown { count_kind, .. } if count_kind == of),
+    )
+}
+
 fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
     let rows: Vec<&ProfileRow> = comparison.rows.iter().chain(&comparison.total).collect();
     let mut columns = Columns::new(&rows).left("call", |row| &row.call);
@@ -79,13 +88,23 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
             })
             .expendable(2);
     }
-    for (name, quantity, order) in [
-        ("errors", (|c| Some(c.errors)) as Quantities, 3),
-        ("bytes", |c| c.bytes, 4),
+    for (name, count_kind, quantity, order) in [
+        (
+            "errors",
+            CountKind::Errors,
+            (|c| Some(c.errors)) as Quantities,
+            3,
+        ),
+        ("bytes", CountKind::Bytes, |c| c.bytes, 4),
     ] {
         if !has_any(&rows, quantity) {
             continue;
         }
+        let order = if has_grown(comparison, count_kind) {
+            0
+        } else {
+            order
+        };
         for (index, column) in comparison.columns.iter().enumerate() {
             columns = columns
                 .right(&format!("{name} {}", column.label), |row| {
@@ -214,6 +233,13 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
         ));
     }
     notes.extend(lacking(comparison));
+    let mut parts = comparison
+        .rows
+        .iter()
+        .flat_map(|row| row.grew.iter().chain(&row.fell).flatten());
+    if parts.any(|part| part.class.size.is_some() || part.class.depth.is_some()) {
+        notes.push(CLASSES.to_string());
+    }
     if !comparison
         .columns
         .iter()
@@ -277,7 +303,11 @@ fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) ->
                 spelled(*base),
                 comparison.columns[comparison.baseline].label,
                 share(limit),
-                grew_of(comparison, row)
+                match count_kind {
+                    // Calls do not explain bytes.
+                    CountKind::Bytes => String::new(),
+                    CountKind::Calls | CountKind::Errors => grew_of(comparison, row),
+                }
             );
             (Outcome::Failed, text)
         }

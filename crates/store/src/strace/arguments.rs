@@ -138,6 +138,24 @@ pub fn used_path(name: &str, arguments: &[&str]) -> Option<(String, Option<Strin
     }
 }
 
+/// The argument that names the descriptor of a call.
+pub fn descriptor<'a>(name: &str, arguments: &[&'a str]) -> Option<&'a str> {
+    let (Drives::Bytes { descriptor }
+    | Drives::Descriptor {
+        argument: descriptor,
+    }) = drives(name)?
+    else {
+        return None;
+    };
+    arguments.get(usize::from(descriptor)).copied()
+}
+
+/// The object of `3</etc/passwd>`, which `strace -y` shows.
+pub fn described(descriptor: &str) -> Option<String> {
+    let (_, rest) = descriptor.split_once('<')?;
+    Some(String::from_utf8_lossy(&unescaped(rest.strip_suffix('>')?)).into_owned())
+}
+
 /// Whether the path is hidden, by -e raw or because it cannot be read.
 pub fn is_hidden_path(name: &str, arguments: &[&str]) -> bool {
     let Some(Drives::Path { argument }) = drives(name) else {

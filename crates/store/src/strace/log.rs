@@ -1,6 +1,8 @@
 //! Reads logs line by line: calls of several processes, split in two lines if they overlap, between lines that the processes printed.
 
-use super::arguments::{class, is_hidden_path, makes_thread, program, split, used_path};
+use super::arguments::{
+    class, described, descriptor, is_hidden_path, makes_thread, program, split, used_path,
+};
 use super::descriptors::Descriptors;
 use super::line::{Call, Line, embedded, ends_call, entered, parse};
 use super::pending::Pending;
@@ -8,7 +10,7 @@ use super::tally::{Caller, Tally, call_name};
 use super::threads::{FIRST, Threads};
 use super::timeline::Timeline;
 use model::clean::excerpt;
-use model::{CallCount, DescriptorKind, Drives, Profile, SlowCall, drives};
+use model::{CallCount, DescriptorKind, Drives, ObjectKind, Profile, SlowCall, drives};
 use std::collections::BTreeSet;
 
 const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
@@ -55,6 +57,14 @@ impl Open {
 }
 
 impl Log {
+    /// The program of a thread, which logs of perf trace name in each line.
+    pub fn executes(&mut self, thread: u64, program: &str) {
+        let caller = self.threads.caller(thread);
+        if self.threads.name(caller) != program {
+            self.threads.starts(thread, Some(program.to_string()));
+        }
+    }
+
     /// `number` is for messages.
     pub fn line(&mut self, number: usize, line: &str) {
         let (prefix, about) = parse(line);
@@ -247,7 +257,7 @@ impl Log {
         let mut class = class(&call.name, &arguments, moved, succeeded.is_some());
         class.descriptor = class
             .descriptor
-            .or_else(|| self.descriptor(thread, &call.name, &arguments));
+            .or_else(|| self.descriptor_kind(thread, descriptor(&call.name, &arguments)?));
         // Counted for a warning, because classes lack the depth of such paths.
         self.hidden_paths.0 += u64::from(is_hidden_path(&call.name, &arguments));
         self.hidden_paths.1 |= class.depth.is_some();
@@ -283,23 +293,19 @@ impl Log {
             call: call.name.clone(),
             ..CallCount::default()
         };
-        if let Some(path) = used_path(&call.name, &arguments) {
-            self.tally.add_path(caller, path, count.clone());
+        let path = used_path(&call.name, &arguments)
+            .map(|(path, directory)| (ObjectKind::Path, path, directory));
+        let open = descriptor(&call.name, &arguments).and_then(described);
+        let open = open.map(|name| (ObjectKind::Descriptor, name, None));
+        if let Some(object) = path.or(open) {
+            self.tally.add_object(caller, object, count.clone());
         }
         self.tally.add(caller, CallCount { class, ..count });
         self.follow(caller, call, &arguments);
     }
 
     /// The kind of the call's descriptor, by the call that opened it.
-    fn descriptor(&self, thread: u64, name: &str, arguments: &[&str]) -> Option<DescriptorKind> {
-        let (Drives::Bytes { descriptor }
-        | Drives::Descriptor {
-            argument: descriptor,
-        }) = drives(name)?
-        else {
-            return None;
-        };
-        let argument = arguments.get(usize::from(descriptor))?;
+    fn descriptor_kind(&self, thread: u64, argument: &str) -> Option<DescriptorKind> {
         self.descriptors
             .kind(self.threads.process(thread), argument)
     }

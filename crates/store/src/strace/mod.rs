@@ -8,6 +8,7 @@ mod gvisor;
 mod line;
 mod log;
 mod pending;
+mod perf;
 mod table;
 mod tally;
 mod threads;
@@ -27,7 +28,7 @@ pub fn begins(bytes: &[u8]) -> bool {
         return false;
     }
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(FIRST_BYTES)]);
-    if gvisor::begins(bytes) {
+    if gvisor::begins(bytes) || perf::begins(&text) {
         return true;
     }
     let lines = text.lines().map(unquoted);
@@ -88,9 +89,17 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     let text = String::from_utf8_lossy(bytes);
     let (mut tables, mut log) = (Tables::default(), Log::default());
     let is_gvisor = gvisor::begins(bytes);
+    let mut perf = perf::begins(&text).then(perf::PerfTrace::default);
     for (number, line) in (1..).zip(text.lines().map(unquoted)) {
         if is_gvisor {
             if let Some(call) = gvisor::as_strace(line) {
+                log.line(number, &call);
+            }
+        } else if let Some(perf) = &mut perf {
+            if let Some((thread, program, call)) = perf.as_strace(line) {
+                if !program.is_empty() {
+                    log.executes(thread, program);
+                }
                 log.line(number, &call);
             }
         } else if !tables.line(line) {
@@ -106,6 +115,8 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
             .ok_or("no calls found: name a log of 'strace -f -T -ttt -o FILE'")?;
         if is_gvisor {
             (profile, "strace of gVisor", gvisor::NOTE)
+        } else if perf.is_some() {
+            (profile, "perf trace", perf::NOTE)
         } else {
             (profile, "strace", note)
         }

@@ -2,11 +2,11 @@ use indexmap::IndexMap;
 use model::{CallCount, Class, Histogram, ObjectCount, ObjectKind, ProcessGroup, Profile, grouped};
 use std::collections::BTreeMap;
 
-/// The largest number of calls on paths that are counted, as by the tracers.
-const MOST_PATHS: usize = 65_536;
+/// The largest number of calls on objects that are counted, as by the tracers.
+const MOST_OBJECTS: usize = 65_536;
 
-/// A path, and its directory if it was relative.
-pub type Path = (String, Option<String>);
+/// The object of a path or descriptor, and the directory of a path that was relative.
+pub type Object = (ObjectKind, String, Option<String>);
 
 /// A thread, and how many programs it had started.
 pub type Caller = (u64, usize);
@@ -15,7 +15,7 @@ pub type Caller = (u64, usize);
 pub struct Tally {
     counts: IndexMap<(Caller, String, Class), CallCount>,
     latencies: BTreeMap<String, Histogram>,
-    paths: IndexMap<(Caller, String, Path), CallCount>,
+    objects: IndexMap<(Caller, String, Object), CallCount>,
     dropped: u64,
 }
 
@@ -28,11 +28,11 @@ impl Tally {
         );
     }
 
-    /// Counts a call by its path.
-    pub fn add_path(&mut self, caller: Caller, path: Path, count: CallCount) {
-        let key = (caller, count.call.clone(), path);
-        if self.paths.len() < MOST_PATHS || self.paths.contains_key(&key) {
-            add(&mut self.paths, key, count);
+    /// Counts a call by its object.
+    pub fn add_object(&mut self, caller: Caller, object: Object, count: CallCount) {
+        let key = (caller, count.call.clone(), object);
+        if self.objects.len() < MOST_OBJECTS || self.objects.contains_key(&key) {
+            add(&mut self.objects, key, count);
         } else {
             self.dropped += 1;
         }
@@ -50,9 +50,9 @@ impl Tally {
             let thread = if thread == from { to } else { thread };
             add(&mut self.counts, ((thread, index), call, class), count);
         }
-        for (((thread, index), call, path), count) in std::mem::take(&mut self.paths) {
+        for (((thread, index), call, object), count) in std::mem::take(&mut self.objects) {
             let thread = if thread == from { to } else { thread };
-            add(&mut self.paths, ((thread, index), call, path), count);
+            add(&mut self.objects, ((thread, index), call, object), count);
         }
     }
 
@@ -84,19 +84,21 @@ impl Tally {
         let named = named
             .into_iter()
             .map(|((name, ..), count): ((String, _, _), _)| (name, count));
-        let mut paths = IndexMap::new();
-        for ((caller, call, path), count) in self.paths {
-            add(&mut paths, (path, name(caller), call), count);
+        let mut objects = IndexMap::new();
+        for ((caller, call, object), count) in self.objects {
+            add(&mut objects, (object, name(caller), call), count);
         }
-        let objects = paths.into_iter();
+        let objects = objects.into_iter();
         let mut objects: Vec<ObjectCount> = objects
-            .map(|(((path, directory), process, _), count)| ObjectCount {
-                kind: ObjectKind::Path,
-                name: path,
-                process,
-                directory,
-                count,
-            })
+            .map(
+                |(((kind, name, directory), process, _), count)| ObjectCount {
+                    kind,
+                    name,
+                    process,
+                    directory,
+                    count,
+                },
+            )
             .collect();
         objects.sort_by(|a, b| (b.count.calls, &a.name).cmp(&(a.count.calls, &b.name)));
         Profile {

@@ -73,6 +73,12 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// Whether the language's runtime makes these calls to schedule threads.
+    pub fn is_scheduler(&self, names: &[String]) -> bool {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.workload.functions.are_schedulers(self.name, &names)
+    }
+
     /// CPU time that tracing adds to so many calls, at least and most likely.
     pub fn traced_s(&self, calls: u64) -> (f64, f64) {
         let facts = &self.profile.tracer;
@@ -307,9 +313,15 @@ impl<'a> Part<'a> {
         self.elapsed_s.unwrap_or(0.0)
     }
 
+    /// Seconds in a log, without those of stops.
+    fn logged_s(&self) -> Option<f64> {
+        let stops_s = self.calls as f64 * self.caller.workload.stop_s;
+        Some((self.undivided_s? - stops_s).max(0.0))
+    }
+
     /// Seconds on a CPU, or elapsed if they are not divided; at least those of the crossings.
     pub fn takes_s(&self) -> f64 {
-        let known_s = self.on_cpu_s.or(self.undivided_s);
+        let known_s = self.on_cpu_s.or(self.logged_s());
         known_s.unwrap_or(0.0).max(self.crossings_s())
     }
 
@@ -354,6 +366,9 @@ impl<'a> Part<'a> {
     /// The saving is left out if most calls have neither a time nor a null call's price.
     pub fn advice(self, items: u64, saved: Seconds) -> Advice {
         let (caller, names) = (self.caller, self.common_names());
+        // Logs have no time but that of calls.
+        let logged_s = self.logged_s().filter(|_| !caller.profile.is_table());
+        let saved = logged_s.map_or(saved, |logged_s| saved.at_most(logged_s, logged_s));
         Advice {
             process: caller.name.to_string(),
             function: caller.workload.functions.most(caller.name, &names),

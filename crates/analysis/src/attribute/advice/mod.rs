@@ -70,8 +70,10 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
     let mut candidates: Vec<(&Caller, Advice)> = Vec::new();
     for rule in RULES {
         for caller in &callers {
-            let worded = (rule.find)(caller).into_iter();
-            let worded = worded.map(|advice| worded_by(rule, advice));
+            let all = (rule.find)(caller).into_iter();
+            // A program's author cannot change how its language's runtime schedules threads.
+            let theirs = all.filter(|advice| !caller.is_scheduler(&advice.names));
+            let worded = theirs.map(|advice| worded_by(rule, advice));
             candidates.extend(
                 worded
                     .filter(|advice| scale.is_worth_a_line(rule, advice))

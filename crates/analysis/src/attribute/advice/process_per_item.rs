@@ -88,7 +88,11 @@ fn programs(caller: &Caller) -> Option<Advice> {
     }
     let (_, most) = caller.around_s(processes, caller.sum(|_| true).calls, [(0.0, CHILD_S); 2]);
     let saved = saved.plus(Seconds::scaled(most, [0.0, 0.5, 1.0]));
+    let forks: Vec<&str> = FORKS.split(' ').collect();
+    let functions = &caller.workload.functions;
     Some(Advice {
+        function: functions.most(caller.name, &forks),
+        sites: functions.sites(caller.name, &forks),
         names: vec!["execve".to_string()],
         subject: Some(some(names, MOST_NAMES)),
         calls: processes,

@@ -3,10 +3,10 @@
 use super::caller::{
     Caller, OPENS, Rule, SYNCS, WRITES, added, done, is_on, is_one_of, keeps_up, waited,
 };
-use super::output::Advice;
+use super::output::{Advice, PathUse};
 use super::temporary_files::{creates, unlinked_again, unlinks};
 use crate::attribute::seconds::Seconds;
-use model::{CallCount, DescriptorKind};
+use model::{CallCount, DescriptorKind, ObjectKind};
 
 pub static RULE: Rule = Rule {
     name: "sync-per-record",
@@ -48,7 +48,27 @@ fn find(caller: &Caller) -> Vec<Advice> {
     // A device's time differs from one run to the next.
     let saved = Seconds::scaled(part.waited_s(), [0.6, 0.9, 1.3]);
     let saved = saved.plus(with.left_out().times([0.0, 0.0, 1.0]));
-    vec![part.advice_with_waiting(writes, saved)]
+    vec![Advice {
+        paths: synced(caller),
+        ..part.advice_with_waiting(writes, saved)
+    }]
+}
+
+/// The files, where descriptors are known by their objects.
+fn synced(caller: &Caller) -> Vec<PathUse> {
+    let objects = caller.profile.objects.iter();
+    let files = objects.filter(|object| {
+        object.kind == ObjectKind::Descriptor
+            && object.process == caller.name
+            && is_one_of(&object.count, SYNCS)
+    });
+    let files = files.map(|object| PathUse {
+        path: object.name.clone(),
+        calls: object.count.calls,
+        elapsed_ns: object.count.elapsed_ns().unwrap_or(0),
+    });
+    let most = files.max_by_key(|file| (file.elapsed_ns, file.calls));
+    most.into_iter().collect()
 }
 
 /// Created again and again under one path: renamed to their place each time, or emptied.

@@ -4,6 +4,7 @@ use super::caller::{Caller, added, done, is_one_of, s};
 use super::tree::Tree;
 use super::{locks, paths, process_per_item, search};
 use crate::attribute::calls::Functions;
+use crate::attribute::stops::logged_s;
 use indexmap::IndexMap;
 use model::{CallCount, ObjectCount, ObjectKind, ProcessGroup, Profile, summed};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,6 +21,8 @@ pub struct Workload<'a> {
     pub execs_s: f64,
     /// CPU times of another run may be shorter and longer by these factors.
     pub varies: [f64; 2],
+    /// The part of each call's time in a log that is the tracer's.
+    pub stop_s: f64,
 }
 
 // Chosen with six programs of bench/faults/check, alone and beside others.
@@ -94,6 +97,7 @@ impl<'a> Workload<'a> {
             execs: done(&execs),
             execs_s: s(execs.on_cpu_ns.unwrap_or(0)),
             varies: varies(profile),
+            stop_s: logged_s(profile),
         }
     }
 

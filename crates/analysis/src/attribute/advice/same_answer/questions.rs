@@ -2,9 +2,12 @@
 
 use super::{Again, Remedy};
 use crate::attribute::advice::caller::{
-    Caller, FORKS, OPENS, Part, SEEKS, added, done, errors, is_one_of, waited,
+    Caller, FORKS, FUTEX, OPENS, Part, SEEKS, added, done, errors, is_one_of, waited,
 };
+use itertools::Itertools as _;
 use model::CallCount;
+use model::runtime::{is_library, is_runtime};
+use model::syscall_names::bare_name;
 
 struct Question {
     /// Calls, with the operation behind a slash if only that one counts.
@@ -180,11 +183,32 @@ fn wakes<'a>(caller: &'a Caller<'a>) -> Option<Again<'a>> {
     let (waits, wakes) = (caller.sum(futex("wait")), caller.sum(futex("wake")));
     let slept = waits.calls.saturating_sub(errors(&waits, "EAGAIN"));
     let surplus = wakes.calls.saturating_sub(slept);
-    if surplus < MANY_WAKES || caller.processes > 1 {
+    if surplus < MANY_WAKES || caller.processes > 1 || locks_of_libraries(caller) {
         return None;
     }
     let part: Part = caller.some(surplus, futex("wake"));
     Some(Again::new(part, &WAITERS))
+}
+
+/// Whether most futex calls are those of locks of the C library or of a runtime, which count their waiters.
+fn locks_of_libraries(caller: &Caller) -> bool {
+    let stacks = caller.profile.stacks.iter();
+    let calls = stacks
+        .filter(|stack| {
+            let call = bare_name(&stack.call);
+            stack.process == caller.name && FUTEX.split(' ').contains(&call)
+        })
+        .map(|stack| {
+            let mut frames = stack.frames.iter().rev();
+            let lock = frames.find(|frame| *frame != "syscall");
+            let is_lock = lock.is_some_and(|lock| {
+                let is_named = !lock.starts_with('[') && !lock.contains("0x");
+                is_library(lock) || is_named && is_runtime(lock)
+            });
+            (is_lock, stack.calls)
+        });
+    let calls = calls.into_grouping_map().sum();
+    calls.get(&true) > calls.get(&false)
 }
 
 fn futex(operation: &'static str) -> impl Fn(&CallCount) -> bool {
