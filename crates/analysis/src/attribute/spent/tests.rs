@@ -229,8 +229,8 @@ fn threads_that_are_all_blocked_at_the_end_wait_in_the_call_of_the_last() {
         reason: Reason::Lock,
     };
     let parts_of = |profile: &Profile| parts(profile)[..2].to_vec();
-    assert_eq!(parts_of(&hung), [(lock, 80.0), (UserMode, 10.0)]);
+    assert_eq!(parts_of(&hung), [(lock, 80.0), (All, 10.0)]);
     // One of them runs.
     hung.threads.push(thread);
-    assert_eq!(parts_of(&hung), [(BlockedOutside, 90.0), (UserMode, 10.0)]);
+    assert_eq!(parts_of(&hung), [(BlockedOutside, 90.0), (All, 10.0)]);
 }
