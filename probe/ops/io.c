@@ -377,7 +377,7 @@ const struct operation io_operations[] = {
     {.id = "io.splice", .what = "splice() of `size` bytes of a file in the page cache into a pipe, and from there to "
      "/dev/null: no byte is copied", .enters = "splice x2", .params = SIZE("4K"), .systems = "linux", .family = "copy",
      .setup = LINUX_ONLY(setup_file_and_null), .own = LINUX_ONLY(own_pipe), .run = LINUX_ONLY(run_splice)},
-    {.id = "io.copy_file_range", .what = "copy_file_range() of `size` bytes over those of another file, both in the "
+    {.id = "io.copy_file_range", .what = "copy_file_range() of the same `size` bytes each time over those of another file, both in the "
      "page cache (bytes are copied, unless the file system shares blocks)", .enters = "copy_file_range x1",
      .params = SIZE("4K"), .systems = "linux", .family = "copy", .setup = LINUX_ONLY(setup_two_files),
      .run = LINUX_ONLY(run_copy_file_range)},

@@ -346,7 +346,7 @@ fn advice_names_only_calls_that_are_made_as_often() {
     );
     place.write("q.json", profile);
     let text = place.printed("why q.json");
-    expect_in(&text, "/x opened 19,998 times (openat+close): ");
+    expect_in(&text, "/x opened again 19,998 times (openat+close): ");
 }
 
 /// Calls that are advice each, among many others.

@@ -108,7 +108,7 @@ fn most(profile: &Profile, attribution: &Attribution) -> String {
     if time.parts.iter().all(|part| part.kind == PartKind::Rest)
         && let Some(longest) = longest_calls(profile)
     {
-        return format!("Longest calls: {longest}. No advice: no rule applies.");
+        return format!("Most time in calls: {longest}. No advice: no rule applies.");
     }
     let mut rows = match &attribution.threads {
         Some(ledger) => ledger_rows(profile, ledger, ALL),
@@ -163,7 +163,9 @@ fn longest_calls(profile: &Profile) -> Option<String> {
         let most = objects.max_by_key(|object| object.count.elapsed_ns);
         let most = most.filter(|object| object.count.elapsed_ns.map_or(0.0, s) > seconds / 2.0);
         let on = most.map_or_else(String::new, |object| format!(" of {}", object.name));
-        format!("{process}: {call}{on} {}", duration(seconds))
+        let process = Some(process).filter(|name| !name.is_empty());
+        let process = process.map_or_else(String::new, |name| format!("{name}: "));
+        format!("{process}{call}{on} {}", duration(seconds))
     });
     let longest: Vec<String> = longest.take(MOST_ROWS).collect();
     if longest.is_empty() {

@@ -146,8 +146,11 @@ fn machine(change: &MachineChange, has_ratios: bool) -> String {
     format!("the machine as a whole was {speed} ({low} .. {high}); {then}")
 }
 
-/// `12.5% faster`
+/// `12.5% faster`, `equally fast`
 pub fn speed(change: &MachineChange) -> String {
+    if (change.ratio - 1.0).abs() < 0.0005 {
+        return "equally fast".to_string();
+    }
     let word = if change.ratio < 1.0 {
         "faster"
     } else {

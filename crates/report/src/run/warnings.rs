@@ -21,7 +21,7 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
         Warning::LostCpu { .. } => format!("on CPU for under {} of wall time", whole_percent(CPU_SHARE)).into(),
         Warning::BelowResolution => "net cost is below resolution: it cannot be distinguished from the empty loop".into(),
         Warning::FoldedBody => {
-            "does no more than the empty loop: the compiler may have removed the body".into()
+            "does no more than the empty loop: the compiler may have removed the body (in C, assign its result to a volatile variable)".into()
         }
         Warning::NotEntered { .. } => {
             "names a system call but never enters the kernel: answered in user space (vDSO, a cache), or removed by the compiler".into()

@@ -11,7 +11,7 @@ use model::{CallCount, DescriptorKind, ObjectCount};
 pub static RULE: Rule = Rule {
     name: "open-again",
     least: 0.08,
-    phrase: "{same} opened {turns}",
+    phrase: "{same} opened again {turns}",
     change: "keep it open, or cache its contents",
     find,
 };
