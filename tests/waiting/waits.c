@@ -157,13 +157,18 @@ static void wait_for_a_lock(void)
 /* Threads that write much to one file at once, and map and unmap memory: the kernel's locks of the file and of the address space. */
 static int shared;
 
+/* Each lock in a loop of its own: where threads wait for one, they are seldom at the other together. */
 static void *use_kernel_locks(void *unused)
 {
 	size_t size = 16 << 20;
+	char *memory = 0;
 	for (int i = 0; i < 40; i++) {
-		char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-		if (memory == MAP_FAILED || pwrite(shared, memory, size, 0) < 0 || munmap(memory, size)) exit(1);
+		if (memory && munmap(memory, size)) exit(1);
+		memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		if (memory == MAP_FAILED) exit(1);
 	}
+	for (int i = 0; i < 40; i++)
+		if (pwrite(shared, memory, size, 0) < 0) exit(1);
 	return unused;
 }
 
