@@ -487,6 +487,10 @@ fn files_of_other_programs_are_named() {
     let place = Place::new();
     for (text, looks_like) in [
         (
+            "     0.043 ( 0.012 ms): ls/42 openat(dfd: CWD) = 3\n",
+            "'perf trace'",
+        ),
+        (
             "#\n# Samples: 842  of event 'cpu-clock:ppp'\n",
             "'perf report'",
         ),

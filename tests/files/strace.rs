@@ -405,25 +405,6 @@ fn the_longest_calls_of_several_processes_are_the_answer() {
     expect_not_in(&text, "does not change");
 }
 
-#[test]
-fn lines_of_perf_trace_are_calls() {
-    let log = "         ? (         ): sh/7  ... [continued]: execve())       = 0\n     1.000 (         ): sh/7 wait4(upid: -1)      ...\n     \
-        1.500 ( 0.010 ms): cat/8 read(fd: 3</x>, buf: 0x7f, count: 100)      = 64\n     \
-        1.000 (900.500 ms): sh/7  ... [continued]: wait4())      = 8 (cat)\n";
-    let profile = traced_by_strace(log);
-    assert_eq!(summary(&profile), "execve 1, read 1, wait4 1");
-    let names: Vec<&str> = profile
-        .groups
-        .iter()
-        .map(|group| group.name.as_str())
-        .collect();
-    assert_eq!(
-        (names, profile.usage.wall_ns.map(|ns| ns / 1000)),
-        (vec!["sh", "cat"], Some(900_500))
-    );
-    expect_in(shown(log, "show log"), "perf trace, from log");
-}
-
 /// A sync rule needs to know that the journals are one file, by their paths, and kinds of descriptors, by the calls that opened them.
 #[test]
 fn a_log_with_times_shows_paths_and_descriptors_to_the_rules() {

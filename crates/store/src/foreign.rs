@@ -8,7 +8,8 @@ const BEGINNINGS: [(&str, &str); 5] = [
     ("Attaching ", "output of bpftrace"),
     ("<", "HTML or XML"),
 ];
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 8] = [
+    (" ms): ", PERF_TRACE),
     ("# Samples: ", "output of 'perf report'"),
     (" syscalls:sys_enter_", "output of 'perf script'"),
     ("Performance counter stats for", "output of 'perf stat'"),
@@ -18,6 +19,7 @@ const PARTS: [(&str, &str); 7] = [
     ("\n@[", "output of bpftrace"),
 ];
 const HYPERFINE: &str = "output of hyperfine";
+const PERF_TRACE: &str = "output of 'perf trace'";
 const TABLE: &str = "CSV";
 const TEXT: &str = "text of an unknown format";
 
@@ -32,6 +34,9 @@ pub fn described(bytes: &[u8]) -> Option<String> {
     let what = kind(text.trim_start())?;
     let instead = match what {
         HYPERFINE => "time the commands with 'syscost race -o FILE'",
+        PERF_TRACE => {
+            "trace with 'perf trace -s', whose tables are read, or with 'syscost trace -o FILE'"
+        }
         TABLE => "name the JSON file that it was made from",
         _ => "record the program with 'syscost trace -o FILE' or 'strace -f -T -ttt -o FILE'",
     };
@@ -59,6 +64,10 @@ mod tests {
     #[test]
     fn other_programs_are_named() {
         for (text, expected) in [
+            (
+                "     0.043 ( 0.012 ms): ls/4242 openat(dfd: CWD, filename: 0x1) = 3\n",
+                "'perf trace', which is not read: trace with 'perf trace -s', whose tables are read",
+            ),
             (
                 "# Total Lost Samples: 0\n#\n# Samples: 842  of event 'cpu-clock:ppp'\n",
                 "'perf report', which is not read: record the program with 'syscost trace -o FILE'",

@@ -197,6 +197,14 @@ fn begin(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<(Start,
     Ok((start, tracer))
 }
 
+fn until(bound: Option<Bound>) -> Until {
+    bound.map_or_else(Until::default, |bound| Until {
+        stop: bound.interrupt.0.clone(),
+        alone: bound.alone,
+        ..Until::default()
+    })
+}
+
 /// Signals are handled for a command that is not bound; with a time, that ends the tracing.
 pub(super) fn follow_command(
     tracer: &mut dyn Tracer,
@@ -218,11 +226,7 @@ pub(super) fn follow_command(
     // Before the command runs, and after the child is in its final control group.
     let quotas = Quotas::around(&root);
     tracer.attach(root)?;
-    let until = bound.map_or_else(Until::default, |bound| Until {
-        stop: bound.interrupt.0.clone(),
-        alone: bound.alone,
-        ..Until::default()
-    });
+    let until = until(bound);
     let begun = Instant::now();
     let filter = tracer.wants_filter();
     let mut started = held.release(filter).context("the held command has ended")?;

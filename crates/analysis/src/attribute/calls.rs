@@ -66,7 +66,7 @@ pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
                 stalled_ns(&count, alone)
             };
             let most = functions.most(&process, &[bare_name(&count.call)]);
-            // Of the same function, that has its line too.
+            // If both are one function, `most` is kept: it has the line too.
             let has_line = |name: &str| most.as_ref().is_some_and(|it| name_and_line(it).0 == name);
             let waiting = waiting(profile, &count).filter(|name| !has_line(name));
             CallRow {

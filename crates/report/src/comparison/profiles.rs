@@ -100,11 +100,7 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
         if !has_any(&rows, quantity) {
             continue;
         }
-        let order = if has_grown(comparison, count_kind) {
-            0
-        } else {
-            order
-        };
+        let order = order * u8::from(!has_grown(comparison, count_kind));
         for (index, column) in comparison.columns.iter().enumerate() {
             columns = columns
                 .right(&format!("{name} {}", column.label), |row| {

@@ -52,6 +52,15 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Times in whole seconds would make nearly all calls take nothing.
+    pub fn precise_ns(&self) -> Option<u64> {
+        if self.decimals > 0 {
+            self.elapsed_ns
+        } else {
+            None
+        }
+    }
+
     /// The log has neither a result nor an error of the call.
     pub fn is_unfinished(&self) -> bool {
         self.returned.is_none() && self.error.is_none()

@@ -57,14 +57,6 @@ impl Open {
 }
 
 impl Log {
-    /// The program of a thread, which logs of perf trace name in each line.
-    pub fn executes(&mut self, thread: u64, program: &str) {
-        let caller = self.threads.caller(thread);
-        if self.threads.name(caller) != program {
-            self.threads.starts(thread, Some(program.to_string()));
-        }
-    }
-
     /// `number` is for messages.
     pub fn line(&mut self, number: usize, line: &str) {
         let (prefix, about) = parse(line);
@@ -268,12 +260,7 @@ impl Log {
             );
         }
         self.unavailable += u64::from(call.is_unavailable);
-        // Times in whole seconds would make nearly all calls take nothing.
-        let elapsed_ns = if call.decimals > 0 {
-            call.elapsed_ns
-        } else {
-            None
-        };
+        let elapsed_ns = call.precise_ns();
         if let Some(elapsed_ns) = elapsed_ns {
             self.tally.took(&call.name, elapsed_ns);
             let slow = SlowCall {

@@ -8,7 +8,6 @@ mod gvisor;
 mod line;
 mod log;
 mod pending;
-mod perf;
 mod table;
 mod tally;
 mod threads;
@@ -28,7 +27,7 @@ pub fn begins(bytes: &[u8]) -> bool {
         return false;
     }
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(FIRST_BYTES)]);
-    if gvisor::begins(bytes) || perf::begins(&text) {
+    if gvisor::begins(bytes) {
         return true;
     }
     let lines = text.lines().map(unquoted);
@@ -80,7 +79,7 @@ fn is_command(line: &str) -> bool {
     words.any(|word| word == "strace" || word.ends_with("/strace"))
 }
 
-/// A profile from the output of strace, perf trace, syscount or gVisor. `name` is the file's name in the profile's title.
+/// A profile from the output of strace, syscount or gVisor. `name` is the file's name in the profile's title.
 ///
 /// # Errors
 /// Returns a message with the reason and a remedy if the output has no usable calls.
@@ -89,17 +88,9 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     let text = String::from_utf8_lossy(bytes);
     let (mut tables, mut log) = (Tables::default(), Log::default());
     let is_gvisor = gvisor::begins(bytes);
-    let mut perf = perf::begins(&text).then(perf::PerfTrace::default);
     for (number, line) in (1..).zip(text.lines().map(unquoted)) {
         if is_gvisor {
             if let Some(call) = gvisor::as_strace(line) {
-                log.line(number, &call);
-            }
-        } else if let Some(perf) = &mut perf {
-            if let Some((thread, program, call)) = perf.as_strace(line) {
-                if !program.is_empty() {
-                    log.executes(thread, program);
-                }
                 log.line(number, &call);
             }
         } else if !tables.line(line) {
@@ -115,8 +106,6 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
             .ok_or("no calls found: name a log of 'strace -f -T -ttt -o FILE'")?;
         if is_gvisor {
             (profile, "strace of gVisor", gvisor::NOTE)
-        } else if perf.is_some() {
-            (profile, "perf trace", perf::NOTE)
         } else {
             (profile, "strace", note)
         }

@@ -19,7 +19,7 @@ pub fn find(profile: &Profile, time: &Spent) -> Option<Advice> {
         change: "raise the quota",
         subject: Some(limits.words()),
         time: Time::Elapsed,
-        // Of the whole wall time, also that in which the program waits for a CPU.
+        // A part of the whole wall time, waits for a CPU included.
         spins: true,
         saved: Some(Seconds::scaled(saved_s, [0.0, 1.0, 1.0])),
         ..Advice::default()

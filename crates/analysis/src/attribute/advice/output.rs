@@ -36,7 +36,7 @@ pub struct Advice {
     /// The function that makes most of these calls; absent without stacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Where several functions make them, and how many each.
+    /// The functions that make these calls, if there are several, and how many calls each makes.
     #[serde(skip)]
     pub sites: Vec<(String, u64)>,
     /// Their measured time, of the kind in `time`, if it is known.
