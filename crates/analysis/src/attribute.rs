@@ -22,7 +22,7 @@ pub mod waited;
 pub mod waits;
 
 use advice::Advice;
-use calls::{CallRow, Entering};
+use calls::{CallRow, Entering, NullCall};
 use costs::Costs;
 use elsewhere::Elsewhere;
 use hung::Hung;
@@ -70,9 +70,8 @@ pub struct Attribution {
 /// the unit costs of other machines or kernels, compared only if `costs` are known.
 pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Attribution {
     let profile = &*goroutines::unbound(profile);
-    let null_ns = costs
-        .and_then(|costs| costs.null_ns())
-        .or(profile.null_call_ns.filter(|ns| is_plausible(*ns, profile)));
+    let null = NullCall::new(profile, costs);
+    let null_ns = null.as_ref().and_then(NullCall::known_ns);
     let time = spent::spent(profile);
     let threads = ledger::ledger(profile, &time);
     Attribution {
@@ -83,7 +82,7 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         locks: profile.locks.clone(),
         shoot_downs: profile.shoot_downs.clone(),
         rings: profile.rings.clone(),
-        entering: calls::entering(profile, null_ns, &time, threads.is_some()),
+        entering: null.and_then(|null| calls::entering(profile, &null, &time, threads.is_some())),
         advice: advice::advice(profile, null_ns, &time),
         elsewhere: costs.map_or_else(Vec::new, |here| {
             versus
@@ -96,10 +95,4 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         threads,
         time,
     }
-}
-
-/// Every call enters the kernel: if a null call took longer than they did, something else slowed it down.
-fn is_plausible(null_call_ns: f64, profile: &Profile) -> bool {
-    let mean_ns = profile.all_calls().mean_on_cpu_ns();
-    mean_ns.is_none_or(|mean_ns| null_call_ns <= 1.25 * mean_ns)
 }

@@ -1,5 +1,6 @@
 //! The calls of a workload on the machine where it ran, and the cost of entering the kernel.
 
+use super::costs::Costs;
 use super::seconds::{added, s};
 use super::spent::{Spent, stalled_ns};
 use model::runtime::{is_runtime, is_scheduler, name_and_line};
@@ -45,6 +46,37 @@ pub struct Entering {
     pub share: f64,
     /// Whether `share` is of the wall time.
     pub of_wall: bool,
+    /// Whether `null_call_ns`, `seconds` and `share` are upper bounds: the null call was slowed down when it was measured, by other
+    /// tracers for example.
+    pub upper_bound: bool,
+}
+
+/// A null call, as it was measured, next to the calls of the program.
+#[derive(Clone, Copy)]
+pub struct NullCall {
+    pub ns: f64,
+    /// Something else slowed it down: it took longer than the program's calls, of which each enters the kernel.
+    pub slowed: bool,
+}
+
+impl NullCall {
+    /// Its cost comes from `costs`, else from the tracer's own measurement. A program's mean call is never faster than a null call.
+    pub fn new(profile: &Profile, costs: Option<&Costs>) -> Option<NullCall> {
+        if let Some(ns) = costs.and_then(Costs::null_ns) {
+            return Some(NullCall { ns, slowed: false });
+        }
+        let ns = profile.null_call_ns?;
+        let mean_ns = profile.all_calls().mean_on_cpu_ns();
+        Some(match mean_ns.filter(|mean_ns| ns > 1.25 * mean_ns) {
+            Some(ns) => NullCall { ns, slowed: true },
+            None => NullCall { ns, slowed: false },
+        })
+    }
+
+    /// `None` if it is only an upper bound.
+    pub fn known_ns(&self) -> Option<f64> {
+        (!self.slowed).then_some(self.ns)
+    }
 }
 
 /// The one that took most time first. With `by_threads`, waits are those of threads and not of the program.
@@ -219,10 +251,10 @@ fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {
     most
 }
 
-/// `None` without calls, or if the cost of a null call is not known.
+/// `None` without calls.
 pub fn entering(
     profile: &Profile,
-    null_ns: Option<f64>,
+    null: &NullCall,
     spent: &Spent,
     by_threads: bool,
 ) -> Option<Entering> {
@@ -230,25 +262,25 @@ pub fn entering(
     if calls == 0 {
         return None;
     }
-    let null_call_ns = null_ns?;
     let is_known = profile.usage.has_one_thread() || !spent.on_cpus_s.is_empty();
     let serial_s = if is_known && !by_threads && spent.parallel_s().is_none() {
         spent.wall_s
     } else {
         None
     };
-    let seconds = calls as f64 * null_call_ns / 1e9;
+    let seconds = calls as f64 * null.ns / 1e9;
     let untraced_s = serial_s.and_then(|_| spent.untraced_s(seconds));
     let whole_s = untraced_s
         .or(spent.cpu_s)
         .filter(|whole_s| *whole_s > 0.0)?;
     Some(Entering {
         calls,
-        null_call_ns,
+        null_call_ns: null.ns,
         seconds,
         // Sums of parts are rounded: they may be less than the calls by a last digit.
         share: (seconds / whole_s).min(1.0),
         of_wall: serial_s.is_some(),
+        upper_bound: null.slowed,
     })
 }
 

@@ -199,7 +199,7 @@ fn without_entering(entering: &Entering, time: &Spent) -> String {
         (false, _) => "of the CPU time",
     };
     // Stops hide the real time of calls, of which this is then only an upper bound.
-    let at_most = if time.seconds_of(PartKind::Stops) > 0.0 {
+    let at_most = if entering.upper_bound || time.seconds_of(PartKind::Stops) > 0.0 {
         "at most "
     } else {
         ""
