@@ -59,8 +59,8 @@ INLINE void send_script(struct task_struct *current, struct python *python, u64 
 	ring_submit(s, RING_NO_WAKEUP);
 }
 
-/* Returns how many functions there are. */
-INLINE u32 note_scripts(struct window *w, struct task_struct *current, struct sample *to)
+/* Returns how many functions there are. They belong to the site: the interpreter's own functions are the same for all. */
+INLINE u32 note_scripts(struct window *w, struct task_struct *current, struct sample *to, u64 *site)
 {
 	u32 process = current->tgid, depth = 0;
 	struct python *python = map_lookup(&pythons, &process);
@@ -71,6 +71,7 @@ INLINE u32 note_scripts(struct window *w, struct task_struct *current, struct sa
 		u64 code = word_at(frame + python->at[CODE]), known = mix(code, process), one = 1;
 		to->code[depth] = code;
 		to->instruction[depth] = word_at(frame + python->at[INSTRUCTION]);
+		*site = mix(*site, to->instruction[depth]);
 		if (!map_update(&scripts, &known, &one, UPDATE_NOEXIST)) send_script(current, python, code);
 		frame = forget(w, word_at(frame + python->at[CALLER]));
 	}

@@ -217,18 +217,21 @@ INLINE struct counted *sum_of(struct stack_key *key)
 }
 
 /* Copies the stack of a wait that is counted, if it is in the sample of its site: returns that. */
-INLINE u64 sample_wait(struct task_struct *current, struct pt_regs *regs, struct call *call)
+INLINE u64 sample_wait(struct window *w, struct task_struct *current, struct pt_regs *regs, struct call *call)
 {
 	u64 end = end_of_stack(current, regs->sp), weight;
 	struct stack_key key = {.site = site_of(current, regs, end)};
 	struct counted *sum;
+	struct sampled *to = this_sample();
+	if (!to) return 0;
+	to->sample.scripts = note_scripts(w, current, &to->sample, &key.site);
 	((u64 *)&key.key)[0] = call->first & CALL_BITS;
 	((u64 *)&key.key)[1] = call->second & GATE_BITS;
 	sum = sum_of(&key);
-	if (!sum) return 0;
-	weight = sampled(__sync_fetch_and_add(&sum->calls, 1), SAMPLED_WAITS);
+	weight = sum ? sampled(__sync_fetch_and_add(&sum->calls, 1), SAMPLED_WAITS) : 0;
 	if (weight) send_stack(current, regs, &key, end, weight, 0);
-	return key.site;
+	to->sample.scripts = 0;
+	return sum ? key.site : 0;
 }
 
 #if defined(__TARGET_ARCH_x86)
@@ -263,7 +266,8 @@ INLINE void sample_class(struct window *w, struct task_struct *current, struct p
 {
 	struct stack_key key = {};
 	struct sampled *to = this_sample();
-	if (to) to->sample.scripts = note_scripts(w, current, &to->sample);
+	u64 site = 0;
+	if (to) to->sample.scripts = note_scripts(w, current, &to->sample, &site);
 	((u64 *)&key.key)[0] = call->first & CALL_BITS;
 	((u64 *)&key.key)[1] = call->second & GATE_BITS;
 	send_stack(current, regs, &key, end_of_stack(current, regs->sp), w->sampled, 0);

@@ -275,7 +275,7 @@ INLINE void count_wait(struct window *w, struct task *task, struct task_struct *
 		key.waker = forget(w, hash_of_waker(w, task));
 	note_thread(&key, current);
 	if (config.stacks >= STACKS_OF_WAITS && wants_stacks() && !call->unfinished)
-		key.site = forget(w, sample_wait(current, regs, call));
+		key.site = forget(w, sample_wait(w, current, regs, call));
 	if (result == -EINTR || (result <= -ERRNO_RESTART && result >= -ERRNO_MAX)) note_interrupted(task, regs, gate, &key);
 	sum = map_lookup(&waits, &key);
 	if (!sum) {

@@ -349,6 +349,45 @@ fn the_wall_time_of_a_log_has_parts() {
     expect_in(shown(&threads, "why log"), "1.90 s of wall time");
 }
 
+/// The parent computes for 0.5 s while its child sleeps, then waits; 0.05 s pass before the child exits.
+const TREE: &str = "7 1795991000.000000 fork() = 8 <0.100000>\n8 1795991000.100000 clock_nanosleep(0, 0, {}, NULL) = 0 <1.050000>\n\
+    7 1795991000.600000 wait4(8, NULL, 0, NULL) = 8 <0.600000>\n8 1795991001.200000 exit_group(0) = ?\n8 1795991001.200000 +++ exited with 0 +++\n\
+    7 1795991001.200000 exit_group(0) = ?\n";
+
+#[test]
+fn the_wall_time_of_several_processes_is_divided_by_when_all_are_in_calls() {
+    let place = Place::new();
+    place.write("log", TREE);
+    let parts = place.document("why log")["time"]["parts"].take();
+    let parts: Vec<(&str, i64)> = list(&parts)
+        .iter()
+        .map(|part| {
+            let wall_s = part["wall_s"].as_f64().unwrap();
+            (
+                part["kind"].as_str().unwrap(),
+                (wall_s * 1000.0).round() as i64,
+            )
+        })
+        .collect();
+    assert_eq!(parts, [("calls", 650), ("outside_calls", 550)]);
+    expect_in(
+        shown(TREE, "why log"),
+        "in system calls 0.6500 54 clock_nanosleep outside",
+    );
+}
+
+#[test]
+fn a_call_that_did_not_return_is_named() {
+    let log = "16 1.500000 epoll_wait(5<anon_inode:[eventpoll]>,  <detached ...>\n";
+    let text = shown(log, "why log");
+    expect_in(
+        &text,
+        "process 16 waited since before tracing began in epoll_wait",
+    );
+    expect_in(&text, "No call returned");
+    expect_not_in(&text, "-T");
+}
+
 #[test]
 fn the_slowest_calls_of_a_log_are_known() {
     let place = Place::new();

@@ -403,7 +403,10 @@ fn a_null_call_that_was_slowed_down_is_an_upper_bound() {
         r#"{"schema": "syscost.profile/2", "null_call_ns": 900, "usage": {"wall_ns": 1000000, "user_ns": 300000, "system_ns": 400000, "processes": 1, "threads": 0}, "calls": [{"call": "read", "calls": 1000, "on_cpu_ns": 200000}]}"#,
     );
     let screen = place.printed("why slowed.json");
-    expect_in(&screen, "Entering the kernel: at most 20% of the wall time (1,000 calls x 200 ns).");
+    expect_in(
+        &screen,
+        "Entering the kernel: at most 20% of the wall time (1,000 calls x 200 ns).",
+    );
     let entering = &place.document("why slowed.json")["entering"];
     assert_eq!(entering["upper_bound"], true);
 }

@@ -29,5 +29,6 @@ mod trace_stacks_hostile;
 mod trace_tree;
 mod trace_users;
 mod why;
+mod why_python;
 mod why_threads;
 mod why_waits;

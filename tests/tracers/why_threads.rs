@@ -204,11 +204,11 @@ fn left_command(place: &Place, words: &str, mode: &str, interrupted: bool) -> Va
     left(place, place.command(why_line(&line)), interrupted)
 }
 
-fn why_line(words: &str) -> String {
+pub fn why_line(words: &str) -> String {
     format!("why --format json --report why.json {words}")
 }
 
-fn left(place: &Place, mut command: Command, interrupted: bool) -> Value {
+pub fn left(place: &Place, mut command: Command, interrupted: bool) -> Value {
     command.stdout(Stdio::piped()).process_group(0);
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
@@ -291,41 +291,6 @@ fn without_root_a_process_that_hangs_is_in_its_call_since_before() {
         "{found:#}"
     );
     expect_wait(&found, "pipe", 0.4);
-}
-
-const RLOCKS: &str = "
-import threading, time
-def take(first, second):
-    with first:
-        time.sleep(0.2)
-        with second: pass
-locks = [threading.RLock(), threading.RLock()]
-for one in (locks, locks[::-1]):
-    threading.Thread(target=take, args=one, daemon=True).start()
-print('started', flush=True)
-time.sleep(60)
-";
-
-#[test]
-fn a_deadlock_of_locks_of_python_is_named() {
-    if !has_bpf() {
-        return;
-    }
-    for version in ["3.11", "3.12", "3.13"] {
-        let python = format!("python{version}");
-        let run = Command::new(&python).args(["-c", ""]).output();
-        if !run.is_ok_and(|run| run.status.success()) {
-            skip(&format!("no {python}"));
-            continue;
-        }
-        let place = Place::new();
-        place.write("rlocks.py", RLOCKS);
-        let line = why_line(&format!("--for 2 -- {python} rlocks.py"));
-        let found = left(&place, place.command(line), false);
-        let first = &found["hung"][0];
-        assert_eq!(list(&first["cycle"]).len(), 3, "{python}: {found:#}");
-        expect_in(first["on"].as_str().unwrap(), " threading.RLock");
-    }
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub struct Attribution {
     pub threads: Option<Ledger>,
     /// Threads that waited long when tracing ended, and for each other.
     pub hung: Vec<Hung>,
+    /// Whether every thread that was left did.
+    pub all_hang: bool,
     /// The calls, by falling time on a CPU and time in which nothing else of the program ran.
     pub calls: Vec<CallRow>,
     /// Waits of calls by what they waited for, the longest first; empty if that is not known.
@@ -77,6 +79,7 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
     Attribution {
         command: profile.command.clone(),
         hung: hung::hung(profile),
+        all_hang: hung::all_hang(profile),
         calls: calls::rows(profile, threads.is_some()),
         waits: waited::waited(profile),
         locks: profile.locks.clone(),

@@ -1,6 +1,7 @@
 //! Who keeps a blocked call waiting: the process that holds a lock on a file, and those that have the other end of a pipe open. /proc
 //! shows an ordinary user only their own processes.
 
+use crate::watched::arguments;
 use model::{DescriptorKind, ProcessName, WaitCount};
 use std::collections::HashMap;
 use std::fs;
@@ -63,9 +64,7 @@ impl Search {
     fn other_end(&mut self, tid: u32, call: &str) -> Option<Vec<ProcessName>> {
         // The lowest bits of an open file's flags: 0 to read, 1 to write, 2 for both.
         let same_end = if call.starts_with("read") { '0' } else { '1' };
-        let text = proc_stat::read(format!("/proc/{tid}/syscall")).ok()?;
-        let argument = text.split(' ').nth(1)?.strip_prefix("0x")?;
-        let descriptor = u64::from_str_radix(argument, 16).ok()?;
+        let descriptor = arguments(tid)?[0];
         let pipe = fs::read_link(format!("/proc/{tid}/fd/{descriptor}")).ok()?;
         let what = format!("{same_end} {}", pipe.display());
         Some(self.processes(what, |pid| {

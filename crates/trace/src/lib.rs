@@ -23,6 +23,8 @@ mod signals;
 mod stacks;
 mod target;
 mod tracer;
+mod waited;
+mod watched;
 
 pub use ptrace::LOST_PRIVILEGE;
 pub use run::{Bound, Watcher, run, run_bound, watch};

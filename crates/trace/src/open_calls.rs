@@ -2,13 +2,14 @@
 //! their processes, for any tracer.
 
 use crate::holders::Search;
-use model::runtime::PYTHON_LOCK;
+use crate::stacks::Waiting;
+use crate::watched;
+use model::syscall_names::bare_name;
 use model::{DescriptorKind, OpenCall, Thread, ThreadTime, WaitCount};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Arc;
 use sys::bpf::Live;
 use sys::proc_stat;
 use sys::usage::Used;
@@ -20,10 +21,17 @@ const OWNER_BITS: u32 = 0x3fff_ffff;
 /// FUTEX_WAITERS: the word has the thread in it.
 const HAS_OWNER: u32 = 0x8000_0000;
 
+/// Shorter waits may be over when the memory of their thread is read.
+const SETTLED_NS: u64 = 1_000_000_000;
+
 /// The bytes of the stack that the functions between RLock.acquire() and the call take at most.
 const RLOCK_STACK: usize = 2048;
 /// The field of CPython's `rlockobject` with the lock, behind which is the owner (3.10 to 3.13, Modules/_threadmodule.c).
 const RLOCK_LOCK: usize = 2;
+/// The offsets of an object's type and, in that, of the address of its name.
+const OBJECT_TYPE: u64 = 8;
+const TYPE_NAME: u64 = 24;
+const RLOCK_NAME: &[u8; 14] = b"_thread.RLock\0";
 /// The offset of `tid` in glibc's `struct pthread`, whose address is the owner.
 const THREAD_NUMBER: u64 = if cfg!(target_arch = "aarch64") {
     0xd0
@@ -32,19 +40,18 @@ const THREAD_NUMBER: u64 = if cfg!(target_arch = "aarch64") {
 };
 
 pub struct OpenCalls<'a> {
-    /// In which each thread is in a call.
-    functions: &'a HashMap<u32, Arc<str>>,
+    waiting: &'a HashMap<u32, Waiting>,
     numbers: Vec<u32>,
     search: Search,
 }
 
 impl<'a> OpenCalls<'a> {
     pub fn new<'b>(
-        functions: &'a HashMap<u32, Arc<str>>,
+        waiting: &'a HashMap<u32, Waiting>,
         threads: impl Iterator<Item = &'b Live>,
     ) -> OpenCalls<'a> {
         OpenCalls {
-            functions,
+            waiting,
             numbers: threads.map(|live| live.pid).collect(),
             search: Search::default(),
         }
@@ -60,12 +67,15 @@ impl<'a> OpenCalls<'a> {
     }
 
     fn described(&self, live: &Live, mut row: WaitCount) -> WaitCount {
-        let function = self.functions.get(&live.pid);
-        if rlock_holder(function, live).is_some() {
-            row.lock = true;
-            row.on = row.on.map(|on| on + " threading.RLock");
+        let waiting = self.waiting.get(&live.pid).filter(|_| is_settled(live));
+        let waiting = waiting.cloned().unwrap_or_default();
+        if waiting.python_lock {
+            let holder = rlock_holder(live);
+            row.lock |= holder.is_some();
+            let class = holder.map_or("Lock", |_| "RLock");
+            row.on = row.on.map(|on| format!("{on} threading.{class}"));
         }
-        if let Some(function) = function {
+        if let Some(function) = waiting.function {
             row.function = Some(function.to_string());
         }
         let is_futex = row.on.as_ref().is_some_and(|on| on.starts_with("futex "));
@@ -76,7 +86,11 @@ impl<'a> OpenCalls<'a> {
             row.on = Some(format!("thread {thread} to end"));
         } else if is_open_of_fifo(&row.call, live.pid) {
             row.descriptor = Some(DescriptorKind::Pipe);
-            row.on = Some("a FIFO that nobody has opened at the other end".to_string());
+            let path = watched::opened(&row.call, live.pid);
+            let path = path.map_or_else(String::new, |path| path + ", ");
+            row.on = Some(format!(
+                "{path}a FIFO that nobody has opened at the other end"
+            ));
         }
         row
     }
@@ -99,10 +113,16 @@ impl<'a> OpenCalls<'a> {
     }
 
     fn call(&mut self, live: &Live, ended: bool, row: WaitCount) -> OpenCall {
-        let row = self.described(live, row);
+        let mut row = self.described(live, row);
+        if row.on.is_none() && !ended {
+            row.on = watched::descriptors(bare_name(&row.call), live.pid);
+        }
         // The memory may have held anything: only a traced thread's number is taken for an owner's.
         let holder = if row.lock {
-            rlock_holder(self.functions.get(&live.pid), live)
+            let waiting = self.waiting.get(&live.pid);
+            waiting
+                .filter(|waiting| waiting.python_lock)
+                .and_then(|_| rlock_holder(live))
                 .or_else(|| holder(live, ended))
                 .filter(|holder| self.numbers.contains(holder))
         } else {
@@ -125,6 +145,11 @@ impl<'a> OpenCalls<'a> {
             function: row.function,
         }
     }
+}
+
+/// Memory is read after tracing ended. A thread that has not waited for long may do something else by then.
+fn is_settled(live: &Live) -> bool {
+    live.inside > 1 || live.elapsed >= SETTLED_NS
 }
 
 pub fn time(used: &Used) -> ThreadTime {
@@ -169,21 +194,32 @@ fn holder(live: &Live, ended: bool) -> Option<u32> {
 }
 
 /// The thread that holds the RLock that a thread of Python waits for: its stack has the lock's address. A Lock records no holder.
-fn rlock_holder(function: Option<&Arc<str>>, live: &Live) -> Option<u32> {
+fn rlock_holder(live: &Live) -> Option<u32> {
     let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
     let mut stack = [0; RLOCK_STACK];
-    let read = match **function? == *PYTHON_LOCK {
-        true => memory.read_at(&mut stack, live.sp).ok()?,
-        false => return None,
-    };
+    let read = memory.read_at(&mut stack, live.sp).ok()?;
     let owner = words(&stack[..read]).find_map(|object| {
         let mut fields = [0; 32];
         memory.read_exact_at(&mut fields, object).ok()?;
         let mut fields = words(&fields).skip(RLOCK_LOCK);
         let is_it = fields.next() == Some(live.argument);
-        if is_it { fields.next() } else { None }
+        fields.next().filter(|_| is_it && is_rlock(&memory, object))
     })?;
     word_at(&memory, owner.checked_add(THREAD_NUMBER)?)
+}
+
+/// A Lock has other fields behind the futex's address.
+fn is_rlock(memory: &fs::File, object: u64) -> bool {
+    let field = |address: u64, offset| {
+        let mut bytes = [0; 8];
+        memory
+            .read_exact_at(&mut bytes, address.checked_add(offset)?)
+            .ok()?;
+        Some(u64::from_ne_bytes(bytes))
+    };
+    let mut name = [0; RLOCK_NAME.len()];
+    let at = field(object, OBJECT_TYPE).and_then(|class| field(class, TYPE_NAME));
+    at.is_some_and(|at| memory.read_exact_at(&mut name, at).is_ok()) && name == *RLOCK_NAME
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {

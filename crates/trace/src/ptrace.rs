@@ -13,7 +13,6 @@ mod open;
 mod stops;
 mod tally;
 mod tree;
-mod waited;
 
 use super::{Detail, TraceOptions, Tracer, TracerKind};
 use crate::kept::Kept;

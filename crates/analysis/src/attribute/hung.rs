@@ -74,10 +74,26 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
     }
     let mut groups: Vec<Hung> = groups.into_values().collect();
     groups.sort_by_key(|group| {
-        let rank = (group.cycle.is_empty(), !group.lock);
+        let rank = (group.cycle.is_empty(), !group.lock, is_unnamed(group));
         (rank, std::cmp::Reverse(group.threads.len()))
     });
     groups
+}
+
+/// Threads of a pool wait for work like this.
+fn is_unnamed(group: &Hung) -> bool {
+    let on = group.on.as_deref().and_then(|on| on.strip_prefix("futex "));
+    on.is_some_and(|futex| !futex.contains(' '))
+}
+
+/// Every thread that was left when tracing ended was in a call that took long.
+pub fn all_hang(profile: &Profile) -> bool {
+    let mut left = profile
+        .threads
+        .iter()
+        .filter(|thread| !thread.ended)
+        .peekable();
+    left.peek().is_some() && left.all(|thread| hung_call(thread).is_some())
 }
 
 /// A thread that holds a lock has the name of its process.

@@ -252,19 +252,24 @@ fn on_cpu(profile: &Profile, accounted_s: Option<f64>) -> Vec<Part> {
         .collect()
 }
 
-/// The wall time of a log, in which calls have one time for running and waiting. Those of several threads overlap.
+/// The wall time of a log, in which calls have one time for running and waiting.
 fn logged(profile: &Profile) -> Option<(f64, Vec<Part>)> {
     let (all, usage) = (profile.all_calls(), &profile.usage);
     let wall_s = usage
         .wall_ns
         .filter(|ns| *ns > 0 && all.on_cpu_ns.is_none())
         .map(s)?;
-    let parts = match all.elapsed_ns.map(s) {
-        Some(calls_s) if usage.has_one_thread() => vec![
+    // Calls of several threads overlap.
+    let calls_s = match usage.has_one_thread() {
+        true => all.elapsed_ns.map(s),
+        false => usage.in_calls_ns.map(s),
+    };
+    let parts = match calls_s {
+        Some(calls_s) => vec![
             (PartKind::Calls, calls_s),
             (PartKind::OutsideCalls, (wall_s - calls_s).max(0.0)),
         ],
-        _ => vec![(PartKind::Rest, wall_s)],
+        None => vec![(PartKind::Rest, wall_s)],
     };
     let whole_s = parts.iter().map(|(_, seconds)| seconds).sum();
     Some((
@@ -287,6 +292,12 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
             .totals(By::Call)
             .into_iter()
             .filter(|total| total.count.on_cpu_ns.or(total.count.elapsed_ns) > Some(0))
+            // Meanwhile a child is in another call.
+            .filter(|total| {
+                usage.in_calls_ns.is_none()
+                    || usage.has_one_thread()
+                    || !is_for_children(&total.count)
+            })
             .map(|total| total.count.call)
             .filter(|call| !call.starts_with('['))
             .collect(),
@@ -301,6 +312,10 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
         PartKind::WaitingForCpu => usage.throttled.iter().map(Throttled::words).collect(),
         _ => Vec::new(),
     }
+}
+
+fn is_for_children(count: &CallCount) -> bool {
+    Reason::from_call(&count.call, &count.class) == Reason::Children
 }
 
 fn sampled(profile: &Profile) -> Vec<(PartKind, f64)> {

@@ -51,6 +51,9 @@ pub struct Usage {
     /// The CPU quota that throttled it most, if any did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<Throttled>,
+    /// Wall time in which every thread was in a call, in nanoseconds, in logs of strace with times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_calls_ns: Option<u64>,
     /// The longest time that a thread spent between two calls, in logs of strace with times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_gap: Option<Gap>,

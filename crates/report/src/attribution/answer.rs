@@ -46,11 +46,16 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
         lines.extend(user_bound(&attribution.time));
     }
     match attribution.advice.first() {
-        Some(first) => lines.push(advice::line(first, attribution)),
+        Some(first) => {
+            lines.extend(logged_calls(profile, &attribution.time));
+            lines.push(advice::line(first, attribution));
+        }
         None if lines.is_empty() => lines.push(most(profile, attribution)),
         None => {}
     }
-    lines.extend(untold_waits(profile, attribution));
+    if attribution.hung.is_empty() {
+        lines.extend(untold_waits(profile, attribution));
+    }
     lines
 }
 
@@ -93,6 +98,14 @@ fn untold_waits(profile: &Profile, attribution: &Attribution) -> Option<String> 
     ))
 }
 
+/// The calls of a log, which has no CPU time.
+fn logged_calls(profile: &Profile, time: &Spent) -> Option<String> {
+    if time.cpu_s.is_some() {
+        return None;
+    }
+    Some(format!("Most time in calls: {}.", longest_calls(profile)?))
+}
+
 /// The first rows of the table below.
 fn most(profile: &Profile, attribution: &Attribution) -> String {
     let time = &attribution.time;
@@ -105,10 +118,8 @@ fn most(profile: &Profile, attribution: &Attribution) -> String {
             duration(entering.seconds)
         );
     }
-    if time.parts.iter().all(|part| part.kind == PartKind::Rest)
-        && let Some(longest) = longest_calls(profile)
-    {
-        return format!("Most time in calls: {longest}. No advice: no rule applies.");
+    if let Some(longest) = logged_calls(profile, time) {
+        return format!("{longest} No advice: no rule applies.");
     }
     let mut rows = match &attribution.threads {
         Some(ledger) => ledger_rows(profile, ledger, ALL),

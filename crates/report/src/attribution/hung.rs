@@ -1,46 +1,63 @@
 //! Sentences about hung threads and deadlocks.
 
-use super::notes::{is_thread, lock, waiting};
+use super::notes::{self, is_thread, lock};
 use crate::numbers::{counted, duration};
 use analysis::attribute::Attribution;
 use analysis::attribute::hung::Hung;
 use analysis::attribute::ledger::Ledger;
 use model::prose::some;
+use std::net::SocketAddr;
 
-const MOST: usize = 2;
+const MOST: usize = 3;
+/// The port of name servers.
+const DNS: u16 = 53;
 /// Other waits of the same call may be short, and for something else.
 const HARDLY_ANYTHING_ELSE: f64 = 0.9;
 
-/// Deadlocks and long waits: those for locks, and all of them if no thread was busy.
+/// Deadlocks and long waits: those for locks, and all of them if no thread was busy or every thread that is left waits.
 pub fn hung_lines(attribution: &Attribution) -> Vec<String> {
+    let ledger = attribution.threads.as_ref();
+    let is_idle = ledger.is_none_or(|ledger| ledger.requests.is_none() && ledger.busy == 0);
+    let hangs = is_idle || attribution.all_hang;
+    let all = all_hung(attribution);
+    let mut lines: Vec<String> = all
+        .into_iter()
+        .filter(|(hung, _)| {
+            hangs || hung.lock || ledger.is_none_or(|ledger| holds_up(ledger, hung))
+        })
+        .map(|(_, line)| line)
+        .collect();
+    if lines.len() > MOST {
+        let more = counted((lines.len() - MOST) as u64, "more long wait");
+        lines.truncate(MOST);
+        lines.push(format!("{more} at the end: '--view all' lists them."));
+    }
+    lines
+}
+
+/// With their lines; one for each deadlock.
+pub fn all_hung(attribution: &Attribution) -> Vec<(&Hung, String)> {
     let mut cycles: Vec<Vec<u32>> = Vec::new();
     let mut lines = Vec::new();
     for hung in &attribution.hung {
         let mut members = hung.cycle.get(1..).unwrap_or_default().to_vec();
         members.sort_unstable();
-        if !members.is_empty() && cycles.contains(&members) {
-            continue;
-        }
-        let ledger = attribution.threads.as_ref();
-        if hung.lock || ledger.is_none_or(|ledger| holds_up(ledger, hung)) {
-            lines.push(hung_line(hung, &attribution.hung));
+        if members.is_empty() || !cycles.contains(&members) {
+            lines.push((hung, hung_line(hung, &attribution.hung)));
         }
         cycles.push(members);
     }
-    lines.truncate(MOST);
     lines
 }
 
-/// Whether such waits are not waits for work, or all that the program does.
+/// Whether such waits are not waits for work.
 fn holds_up(ledger: &Ledger, hung: &Hung) -> bool {
-    let does_nothing_else = ledger.busy == 0 && ledger.requests.is_none();
-    does_nothing_else
-        || ledger.parts.iter().any(|part| {
-            let wait = part.wait.as_ref();
-            !part.state.is_idle()
-                && part.seconds >= HARDLY_ANYTHING_ELSE * hung.waited_s
-                && wait.is_some_and(|wait| wait.call == hung.call && wait.process == hung.process)
-        })
+    ledger.parts.iter().any(|part| {
+        let wait = part.wait.as_ref();
+        !part.state.is_idle()
+            && part.seconds >= HARDLY_ANYTHING_ELSE * hung.waited_s
+            && wait.is_some_and(|wait| wait.call == hung.call && wait.process == hung.process)
+    })
 }
 
 fn hung_line(hangs: &Hung, all: &[Hung]) -> String {
@@ -78,6 +95,7 @@ fn hung_line(hangs: &Hung, all: &[Hung]) -> String {
 fn who(hung: &Hung) -> String {
     let name = &hung.process;
     match &hung.threads[..] {
+        [only] if name.is_empty() && *only > 0 => format!("process {only}"),
         _ if name.is_empty() => counted(hung.threads.len() as u64, "thread"),
         [only] if *only == hung.pid => named(name, "process", *only),
         [only] => named(name, "thread", *only),
@@ -99,23 +117,31 @@ fn since(hung: &Hung) -> String {
 /// `transfer() for lock accounts`, `transfer() for futex 0x563d6257e060`
 fn place(hung: &Hung) -> String {
     let function = hung.function.as_ref();
-    let function = function.map_or_else(
-        || hung.call.clone(),
-        |name| match hung.lock {
-            true => format!("{name}()"),
-            false => waiting(name),
-        },
-    );
+    let function = function.map_or_else(|| hung.call.clone(), |name| notes::function(name));
     match (&hung.on, hung.lock) {
         (Some(on), true) => format!("{function} for {}", lock(on)),
+        (Some(on), false) if lock(on).starts_with("lock ") => {
+            format!("{function} for {}", lock(on))
+        }
         (Some(on), false) if is_thread(on) => format!("{function} for {on}"),
-        (Some(on), false) if hung.function.is_none() => match on.strip_prefix("futex ") {
-            Some(address) => format!("{function} at {address}"),
-            None => format!("{function} on {on}"),
-        },
-        (Some(on), false) => format!("{function}: {} on {on}", hung.call),
+        (Some(on), false) if hung.function.is_none() => format!("{function} {}", object(on)),
+        (Some(on), false) => format!("{function}: {} {}", hung.call, object(on)),
         (None, _) if hung.function.is_none() => function,
         (None, _) => format!("{function}: {}", hung.call),
+    }
+}
+
+/// `on /tmp/a`, `at 0x563d6257e060`, `on the name server 127.0.0.53:53`, `on clients of 0.0.0.0:80`
+fn object(on: &str) -> String {
+    if let Some(address) = on.strip_prefix("futex ") {
+        return format!("at {address}");
+    }
+    if let Some(listener) = on.strip_prefix("own ") {
+        return format!("on clients of {listener}");
+    }
+    match on.split(' ').next().map(str::parse::<SocketAddr>) {
+        Some(Ok(address)) if address.port() == DNS => format!("on the name server {on}"),
+        _ => format!("on {on}"),
     }
 }
 
@@ -124,6 +150,9 @@ fn held(hung: &Hung) -> String {
         return format!("; its holder is not known (process {taker} that took it has ended)");
     }
     let kind = if hung.lock { "thread" } else { "process" };
+    if !hung.lock && hung.holder == Some(hung.pid) {
+        return ", held by the process itself through another descriptor".to_string();
+    }
     let holders = hung.holders.iter();
     let holders: Vec<String> = holders
         .map(|holder| named(&holder.name, kind, holder.pid))
@@ -147,7 +176,9 @@ fn held(hung: &Hung) -> String {
         holders
     };
     let does = match &hung.holder_in {
-        Some((call, Some(function))) => format!(", which is in {call}, in {function}()"),
+        Some((call, Some(function))) => {
+            format!(", which is in {call}, in {}", notes::function(function))
+        }
         Some((call, None)) => format!(", which is in {call}"),
         None => String::new(),
     };

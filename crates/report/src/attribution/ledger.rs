@@ -126,10 +126,8 @@ pub fn waited(wait: &LedgerWait) -> String {
         ..Wait::default()
     });
     let function = wait.function.as_ref();
-    let is_named = wait.on.is_some();
-    let function = function.map_or_else(String::new, |name| match is_named {
-        true => format!(", in {}", notes::function(name)),
-        false => format!(", in {}", notes::waiting(name)),
+    let function = function.map_or_else(String::new, |name| {
+        format!(", in {}", notes::function(name))
     });
     let connections = wait.connections.map_or_else(String::new, |number| {
         format!(", {}", counted(number, "connection"))

@@ -7,7 +7,7 @@ use analysis::attribute::spent::{PartKind, Spent};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use model::LockCount;
-use model::runtime::{PYTHON_LOCK, name_and_line};
+use model::runtime::name_and_line;
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
@@ -73,20 +73,13 @@ pub fn basis(basis: &Basis) -> String {
         .join(" less ")
 }
 
-/// A function that waits, as `function`: that of Python's locks has what is known of them.
-pub fn waiting(name: &str) -> String {
-    match name {
-        PYTHON_LOCK => {
-            "acquire() of a lock of Python (threading.Lock records no owner)".to_string()
-        }
-        _ => function(name),
-    }
-}
-
 /// `lock shared_lock` for a futex that is a variable; other objects as they are.
 pub fn lock(on: &str) -> Cow<'_, str> {
     let mut words = on.splitn(3, ' ');
     match (words.next(), words.nth(1)) {
+        (Some("futex"), Some("threading.Lock")) => {
+            Cow::Borrowed("lock threading.Lock (which records no owner)")
+        }
         (Some("futex"), Some(variable)) => Cow::Owned(format!("lock {variable}")),
         _ => Cow::Borrowed(on),
     }
@@ -183,8 +176,7 @@ mod tests {
         assert_eq!(lock("futex 0x10 app::queue+0x8"), "lock app::queue+0x8");
         assert_eq!(lock("futex 0x10"), "futex 0x10");
         assert_eq!(lock("/run/a b c"), "/run/a b c");
-        assert_eq!(waiting("load"), "load()");
-        assert!(waiting(PYTHON_LOCK).contains("records no owner"));
+        assert!(lock("futex 0x10 threading.Lock").contains("records no owner"));
     }
 
     #[test]

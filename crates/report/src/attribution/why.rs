@@ -2,6 +2,7 @@
 //! predictions for other machines. This module decides their order and length.
 
 use super::answer::answer;
+use super::hung::{all_hung, hung_lines};
 use super::ledger::ledger_table;
 use super::notes::{is_traced, range};
 use super::rings::rings;
@@ -147,6 +148,9 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
         if !is_short {
             last.notes.extend(gap(profile));
         }
+        if is_all {
+            last.notes.extend(open_calls(attribution));
+        }
         if !is_short && attribution.advice.is_empty() && attribution.hung.is_empty() {
             last.notes.extend(paths(profile));
         }
@@ -161,6 +165,13 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
         last.notes.extend(warnings(profile, attribution));
     }
     tables.iter().map(Table::without_empty).collect()
+}
+
+/// Long waits that the answer leaves out.
+fn open_calls(attribution: &Attribution) -> Vec<String> {
+    let told = hung_lines(attribution);
+    let all = all_hung(attribution).into_iter().map(|(_, line)| line);
+    all.filter(|line| !told.contains(line)).collect()
 }
 
 /// A long command leaves room for the answer.

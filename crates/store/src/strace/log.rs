@@ -10,11 +10,14 @@ use super::tally::{Caller, Tally, call_name};
 use super::threads::{FIRST, Threads};
 use super::timeline::Timeline;
 use model::clean::excerpt;
-use model::{CallCount, DescriptorKind, Drives, ObjectKind, Profile, SlowCall, drives};
+use model::{
+    CallCount, DescriptorKind, Drives, ObjectKind, OpenCall, Profile, SlowCall, Thread, drives,
+};
 use std::collections::BTreeSet;
 
 const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time.";
+const NO_RETURN: &str = "No call returned while strace ran, so nothing else is known.";
 const NO_TIMES: &str = "No times of calls: trace with -T. Unknown: time on the CPU, page faults, user and system time.";
 
 const SHOWN: usize = 60;
@@ -84,7 +87,10 @@ impl Log {
         match about {
             Line::Remark | Line::Foreign => {}
             Line::Attached(thread) => self.threads.runs(thread),
-            Line::Exited => self.threads.ends_for_sure(thread),
+            Line::Exited => {
+                self.timeline.forget(thread);
+                self.threads.ends_for_sure(thread);
+            }
             Line::Superseded(by) => self.superseded(prefix.thread, by),
             Line::Mode(mode) => drop(self.modes.insert(mode.to_string())),
             Line::Resumed(name, end) => {
@@ -326,8 +332,33 @@ impl Log {
                 self.descriptors.executes(process);
             }
             // These never return, so the log has no result.
-            "exit" | "exit_group" if call.is_unfinished() => self.threads.ends(thread),
+            "exit" | "exit_group" if call.is_unfinished() => {
+                self.timeline.forget(thread);
+                self.threads.ends(thread);
+            }
             _ => {}
+        }
+    }
+
+    /// A thread that was in a call when strace let go of it; since before strace began, if it made no other.
+    fn open(&self, thread: u64, begun: &str) -> Thread {
+        let (call, arguments) = begun.split_once('(').unwrap_or((begun, ""));
+        let (before, elapsed_ns) = self.timeline.open(thread);
+        let on = descriptor(call, &split(arguments)).and_then(described);
+        let [pid, tid] = [self.threads.process(thread), thread]
+            .map(|number| u32::try_from(number).unwrap_or_default());
+        Thread {
+            process: self.threads.current(thread),
+            pid,
+            tid,
+            open: Some(OpenCall {
+                call: call.to_string(),
+                before,
+                elapsed_ns,
+                on,
+                ..OpenCall::default()
+            }),
+            ..Thread::default()
         }
     }
 
@@ -338,18 +369,32 @@ impl Log {
             open.is_certain |= open.text.ends_with(')');
         }
         self.close();
-        for (thread, begun) in self.pending.take() {
-            self.unfinished(thread, &begun);
+        let pending = self.pending.take();
+        let open = if self.detached {
+            pending
+                .iter()
+                .map(|(thread, begun)| self.open(*thread, begun))
+                .collect()
+        } else {
+            Vec::new()
+        };
+        for (thread, begun) in &pending {
+            self.unfinished(*thread, begun);
         }
         if self.tally.calls() == 0 {
             return None;
         }
         // Before the tally is consumed.
         let warnings = self.warnings();
+        let has_times = self.decimals.is_some_and(|decimals| decimals > 0);
         let mut profile = self.tally.profile(|caller| self.threads.name(caller));
         (profile.warnings, profile.complete) = (warnings, !self.detached);
         profile.usage.wall_ns = self.timeline.clock.wall_ns();
+        if has_times {
+            profile.usage.in_calls_ns = self.timeline.in_calls_ns();
+        }
         profile.usage.longest_gap = self.timeline.longest_gap();
+        profile.threads = open;
         if let Some((processes, threads)) = self.threads.counts() {
             (profile.usage.processes, profile.usage.threads) = (Some(processes), Some(threads));
         }
@@ -357,10 +402,12 @@ impl Log {
         profile.slowest = slowest
             .map(|(caller, call)| threads.named(caller, call))
             .collect();
-        let note = if self.decimals.is_some_and(|decimals| decimals > 0) {
+        let note = if has_times {
             NOTE
-        } else {
+        } else if profile.threads.is_empty() {
             NO_TIMES
+        } else {
+            NO_RETURN
         };
         Some((profile, note))
     }

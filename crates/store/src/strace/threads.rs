@@ -65,6 +65,12 @@ impl Threads {
         (thread, self.programs.entry(thread).or_default().len())
     }
 
+    /// The name of the program that a thread runs.
+    pub fn current(&self, thread: u64) -> String {
+        let programs = self.programs.get(&thread).map_or(0, Vec::len);
+        self.name((thread, programs))
+    }
+
     /// The process of a thread.
     pub fn process(&self, thread: u64) -> u64 {
         let mut process = thread;

@@ -5,6 +5,7 @@ use super::details;
 use crate::mounts::Mounts;
 use crate::open_calls::OpenCalls;
 use crate::stacks::{Named, Reader};
+use crate::watched::in_epoll_set;
 use model::{
     DescriptorKind, Peer, Profile, Requests, RingCount, RingWay, Thread, ThreadTime, WaitCount,
     Waker, ring_operation,
@@ -13,7 +14,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use sys::bpf::layout::{ACCEPTED, kind, wait, waker};
 use sys::bpf::{Key, Live, Name, PolledKey, Raw, StackKey, WaitKey};
-use sys::proc_stat;
 
 /// Reads the memory of processes that wait for a lock.
 pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profile) {
@@ -62,7 +62,11 @@ fn waits(decoder: &Decoder, mounts: &Mounts, named: &Named, calls: &OpenCalls) -
     rows
 }
 
+/// `None` at no site: that one has the calls of all functions.
 fn function_at(named: &Named, key: &Key, site: u64) -> Option<String> {
+    if site == 0 {
+        return None;
+    }
     let key = Key {
         group: key.group,
         number: key.number,
@@ -231,40 +235,15 @@ pub fn polled(process: u32) -> Vec<(PolledKey, u64)> {
         }
     });
     sets.flat_map(|epoll: u32| {
-        // One line `tfd: N events: ... data: HEX` for each descriptor in the set.
-        let text = proc_stat::read(format!("/proc/{process}/fdinfo/{epoll}"));
-        let text = text.unwrap_or_default();
-        text.lines()
-            .filter_map(polled_line)
-            .map(|(data, descriptor)| {
-                let key = PolledKey {
-                    data,
-                    process,
-                    epoll,
-                };
-                (key, descriptor)
-            })
-            .collect::<Vec<_>>()
+        let watched = in_epoll_set(process, epoll.into());
+        watched.map(move |(data, descriptor)| {
+            let key = PolledKey {
+                data,
+                process,
+                epoll,
+            };
+            (key, descriptor)
+        })
     })
     .collect()
-}
-
-/// `tfd:        5 events:       19 data:         500000005  pos:0 ino:1 sdev:8`: data and descriptor.
-fn polled_line(line: &str) -> Option<(u64, u64)> {
-    let mut words = line.strip_prefix("tfd:")?.split_whitespace();
-    let descriptor = words.next()?.parse().ok()?;
-    let data = words.skip_while(|word| *word != "data:").nth(1)?;
-    Some((u64::from_str_radix(data, 16).ok()?, descriptor))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_of_an_epoll_set_has_descriptor_and_data() {
-        let line = "tfd:        5 events:       19 data:         7f0000000005  pos:0 ino:1 sdev:8";
-        assert_eq!(polled_line(line), Some((0x7f00_0000_0005, 5)));
-        assert_eq!(polled_line("pos:\t0"), None);
-    }
 }

@@ -63,8 +63,8 @@ pub struct Stacks {
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
     slow: HashMap<u32, usize>,
     calls: u64,
-    /// Processes that execute Python, and the offset of the instructions in its code objects.
-    pythons: HashMap<u32, u64>,
+    /// Processes that execute Python.
+    pythons: HashMap<u32, &'static python::Version>,
     new_pythons: Vec<(u32, Python)>,
     scripts: HashMap<(u32, u64), python::Function>,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
@@ -119,8 +119,17 @@ pub struct Named {
     pub calls: u64,
     /// For each site, the function of most of its calls that is neither of the C library nor of a runtime.
     pub functions: HashMap<StackKey, Arc<str>>,
-    /// The same for threads in a call.
-    pub open: HashMap<u32, Arc<str>>,
+    /// By the number of a thread that is in a call.
+    pub open: HashMap<u32, Waiting>,
+}
+
+/// The call that a thread is in.
+#[derive(Clone, Default)]
+pub struct Waiting {
+    /// The innermost function that is neither of the C library nor of a runtime; with the line if it is of Python.
+    pub function: Option<Arc<str>>,
+    /// The thread waits for a lock of Python.
+    pub python_lock: bool,
 }
 
 impl Stacks {
@@ -166,20 +175,25 @@ impl Stacks {
         std::mem::take(&mut self.new_pythons)
     }
 
+    fn python(&self, pid: u32) -> Option<(&'static python::Version, Python)> {
+        self.processes
+            .get(&pid)?
+            .mappings
+            .iter()
+            .find_map(|mapping| {
+                let version = python::version(&mapping.image.name)?;
+                let moved = mapping
+                    .start
+                    .checked_sub(mapping.image.address(mapping.offset)?)?;
+                let runtime = mapping.image.python()?.checked_add(moved)?;
+                let at = version.at;
+                Some((version, Python { runtime, at }))
+            })
+    }
+
     fn look_for_python(&mut self, pid: u32) {
-        let process = self.processes.get(&pid);
-        let mut mappings = process.iter().flat_map(|process| process.mappings.iter());
-        let python = mappings.find_map(|mapping| {
-            let version = python::version(&mapping.image.name)?;
-            let moved = mapping
-                .start
-                .checked_sub(mapping.image.address(mapping.offset)?)?;
-            let runtime = mapping.image.python()?.checked_add(moved)?;
-            let at = version.at;
-            Some((version, Python { runtime, at }))
-        });
-        if let Some((version, python)) = python
-            && self.pythons.insert(pid, version.instructions).is_none()
+        if let Some((version, python)) = self.python(pid)
+            && self.pythons.insert(pid, version).is_none()
         {
             self.new_pythons.push((pid, python));
         }
@@ -195,12 +209,12 @@ impl Stacks {
     /// The innermost function outside of the language's own library.
     fn script(&self, sample: &Sample) -> Option<Arc<str>> {
         let pid = sample.event.process;
-        let instructions = self.pythons.get(&pid)?;
+        let version = self.pythons.get(&pid)?;
         let codes = sample.code.iter().zip(&sample.instruction);
         for (code, instruction) in codes.take(sample.scripts as usize) {
             let function = self.scripts.get(&(pid, *code))?;
             if !function.is_library {
-                return function.location(instruction.checked_sub(code + instructions)?);
+                return function.location(version.offset_of(*instruction, *code)?);
             }
         }
         None
@@ -424,19 +438,24 @@ impl Stacks {
         Some(line.map_or(name.clone(), |line| format!("{name} ({line})").into()))
     }
 
-    /// The function in which each thread is in a call, by the present memory of its stack.
-    pub fn waiting(&mut self, threads: &[Live]) -> HashMap<u32, Arc<str>> {
+    /// By the present memory of the stack of each thread.
+    pub fn waiting(&mut self, threads: &[Live]) -> HashMap<u32, Waiting> {
         let functions = threads.iter().take(MOST_OPEN).filter_map(|live| {
             let memory = File::open(format!("/proc/{}/mem", live.process)).ok()?;
             let mut stack = vec![0; OPEN_BYTES];
             let read = memory.read_at(&mut stack, live.sp).ok()?;
             let sample = sample(live);
             let frames = self.walked(&sample, &stack[..read]);
-            // It is of the runtime, and says what the thread waits for.
+            let python = self.python(live.process);
+            let script = python.and_then(|(version, python)| {
+                python::function_of(&memory, version, &python, live.pid)
+            });
             let mut names = frames.iter().map(|frame| self.name(*frame));
-            let lock = names.find(|name| **name == *PYTHON_LOCK);
-            let name = lock.or_else(|| Some(self.program_function(&frames)?.1))?;
-            Some((live.pid, name))
+            let waiting = Waiting {
+                python_lock: names.any(|name| *name == *PYTHON_LOCK),
+                function: script.or_else(|| Some(self.program_function(&frames)?.1)),
+            };
+            Some((live.pid, waiting))
         });
         functions.collect()
     }

@@ -4,15 +4,26 @@
 use object::elf::{FileHeader64, SHT_DYNSYM};
 use object::read::elf::{FileHeader, Sym};
 use object::{Endianness, ReadRef};
+use std::fs::File;
+use std::iter::successors;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use sys::bpf::{PYTHON_FIELDS, Script};
+use sys::bpf::{PYTHON_FIELDS, Python, Script};
+use zerocopy::FromZeros;
 
 /// Offsets in the order of `enum python_field`, from pycore_runtime.h, pycore_interp.h, cpython/pystate.h and pycore_frame.h; and of the
 /// instructions in PyCodeObject.
 pub struct Version {
     name: &'static str,
     pub at: [u16; PYTHON_FIELDS],
-    pub instructions: u64,
+    instructions: u64,
+}
+
+impl Version {
+    /// Of an instruction in the code object at `code`, in bytes.
+    pub fn offset_of(&self, instruction: u64, code: u64) -> Option<u64> {
+        instruction.checked_sub(code.checked_add(self.instructions)?)
+    }
 }
 
 static VERSIONS: [Version; 3] = [
@@ -92,6 +103,118 @@ impl Function {
         let (name, file) = (&self.name, &self.file);
         let line = line(self.first_line, &self.lines, bytes / 2)?;
         Some(format!("{name} ({file}:{line})").into())
+    }
+}
+
+/// The memory of a process that executes Python, as the programs read it too (`bpf/python.h`).
+struct Memory<'a> {
+    file: &'a File,
+    version: &'static Version,
+    python: &'a Python,
+}
+
+/// `enum python_field`.
+#[derive(Clone, Copy)]
+enum Field {
+    FirstInterpreter,
+    LastThread,
+    NextThread,
+    ThreadNumber,
+    Through,
+    CurrentFrame,
+    Caller,
+    Code,
+    Instruction,
+    FirstLine,
+    Characters,
+}
+
+/// Offsets in code objects, in texts and in bytes that all versions have in common.
+const CODE_FILE: u64 = 112;
+const CODE_NAME: u64 = 128;
+const CODE_LINES: u64 = 136;
+const TEXT_STATE: u64 = 32;
+const BYTES_SIZE: u64 = 16;
+const BYTES_BEGIN: u64 = 32;
+/// More threads or frames are not looked at: the memory may hold anything.
+const MOST: usize = 4096;
+
+/// The innermost function of a script that a thread executes; `None` if only the language's own library does.
+pub fn function_of(
+    file: &File,
+    version: &'static Version,
+    python: &Python,
+    thread: u32,
+) -> Option<Arc<str>> {
+    let memory = Memory {
+        file,
+        version,
+        python,
+    };
+    let first = memory.frame(thread)?;
+    let frames = successors(Some(first), |frame| memory.field(*frame, Field::Caller));
+    let mut functions = frames.take(MOST).filter_map(|frame| memory.function(frame));
+    let (function, offset) = functions.find(|(function, _)| !function.is_library)?;
+    function.location(offset)
+}
+
+impl Memory<'_> {
+    fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.file.read_exact_at(&mut bytes, address).ok()?;
+        Some(u64::from_ne_bytes(bytes)).filter(|word| *word > 0)
+    }
+
+    fn offset(&self, field: Field) -> u64 {
+        self.python.at[field as usize].into()
+    }
+
+    fn field(&self, object: u64, field: Field) -> Option<u64> {
+        self.word(object.checked_add(self.offset(field))?)
+    }
+
+    /// The innermost frame of a thread. In a PID namespace numbers are others: then that of the only thread.
+    fn frame(&self, thread: u32) -> Option<u64> {
+        let interpreter = self.field(self.python.runtime, Field::FirstInterpreter)?;
+        let last = self.field(interpreter, Field::LastThread)?;
+        let threads = successors(Some(last), |state| self.field(*state, Field::NextThread));
+        let states: Vec<u64> = threads.take(MOST).collect();
+        let is_it = |state: &&u64| {
+            states.len() == 1 || self.field(**state, Field::ThreadNumber) == Some(thread.into())
+        };
+        let state = *states.iter().find(is_it)?;
+        let holder = match self.offset(Field::Through) {
+            0 => state,
+            _ => self.field(state, Field::Through)?,
+        };
+        self.field(holder, Field::CurrentFrame)
+    }
+
+    /// The function of a frame, and the offset of its instruction.
+    fn function(&self, frame: u64) -> Option<(Function, u64)> {
+        let code = self.field(frame, Field::Code)?;
+        let instruction = self.field(frame, Field::Instruction)?;
+        let [path, name, lines] =
+            [CODE_FILE, CODE_NAME, CODE_LINES].map(|field| self.word(code.checked_add(field)?));
+        let (path, name, lines) = (path?, name?, lines?);
+        let mut script = Script::new_zeroed();
+        script.first_line = self.field(code, Field::FirstLine)? as u32;
+        script.states = (self.word(path.checked_add(TEXT_STATE)?)?
+            & self.word(name.checked_add(TEXT_STATE)?)?) as u32;
+        script.length = self
+            .word(lines.checked_add(BYTES_SIZE)?)?
+            .min(script.lines.len() as u64);
+        let texts = self.offset(Field::Characters);
+        self.read(path.checked_add(texts)?, &mut script.file);
+        self.read(name.checked_add(texts)?, &mut script.name);
+        self.read(lines.checked_add(BYTES_BEGIN)?, &mut script.lines);
+        let function = Function::new(&script)?;
+        Some((function, self.version.offset_of(instruction, code)?))
+    }
+
+    /// Reads as much as there is.
+    fn read(&self, address: u64, to: &mut [u8]) {
+        _ = self.file.read_at(to, address);
     }
 }
 

@@ -28,16 +28,11 @@ impl Waited {
         writes: bool,
         others: impl Iterator<Item = i32>,
     ) -> Other {
-        let Ok(link) = fs::read_link(format!("/proc/{tid}/fd/{descriptor}")) else {
+        let Some(link) = link(tid, descriptor) else {
             return Other::default();
         };
-        let link = link.to_string_lossy().into_owned();
-        let [socket, pipe] = ["socket:[", "pipe:["].map(|kind| {
-            link.strip_prefix(kind)?
-                .strip_suffix(']')
-                .map(str::to_string)
-        });
-        if socket.is_none() && pipe.is_none() {
+        let socket = socket(&link);
+        if socket.is_none() && !link.starts_with("pipe:[") {
             return Other {
                 on: Some(link),
                 by: None,
@@ -52,7 +47,7 @@ impl Waited {
         }
         let other = match socket {
             Some(inode) => Other {
-                on: peer(tid, &inode),
+                on: peer(tid, inode),
                 by: None,
             },
             None => Other {
@@ -62,6 +57,25 @@ impl Waited {
         };
         self.0.insert(key, other.clone());
         other
+    }
+}
+
+fn link(tid: i32, descriptor: i32) -> Option<String> {
+    let link = fs::read_link(format!("/proc/{tid}/fd/{descriptor}")).ok()?;
+    Some(link.to_string_lossy().into_owned())
+}
+
+/// The inode of a socket by its link.
+fn socket(link: &str) -> Option<&str> {
+    link.strip_prefix("socket:[")?.strip_suffix(']')
+}
+
+/// The peer of a socket, `own ADDRESS` of one that listens; the link of other descriptors.
+pub fn object(tid: i32, descriptor: i32) -> Option<String> {
+    let link = link(tid, descriptor)?;
+    match socket(&link) {
+        Some(inode) => peer(tid, inode),
+        None => Some(link),
     }
 }
 
