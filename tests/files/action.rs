@@ -17,16 +17,21 @@ fn step(place: &Place, name: &str, variables: &[(&str, &str)]) -> Output {
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
-fn compared(place: &Place, base: &str, gate: &str) -> (String, String) {
+/// `None` if the machine was too busy for any verdict: another tracer slowed every call down.
+fn compared(place: &Place, base: &str, gate: &str) -> Option<(String, String)> {
     let _ = fs::remove_file(place.path().join("output"));
     let done = step(
         place,
         "compare",
         &[("SYSCOST_ACTION_BASE", base), ("SYSCOST_ACTION_GATE", gate)],
     );
+    if stderr(&done).contains("was disturbed all the time") {
+        skip("the run was disturbed all the time, so it has no verdict");
+        return None;
+    }
     expect_status(&done, 0);
     let read = |name: &str| place.read(name);
-    (read("output"), read("head.json.md"))
+    Some((read("output"), read("head.json.md")))
 }
 
 /// A copy of a result file in which opening a file took a tenth of the time.
@@ -60,19 +65,22 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
     expect_status(&measured, 0);
     let head = place.path().join("head.json");
 
-    let (output, text) = compared(&place, "", "--fail-over 10%");
+    let (output, text) = needs!(compared(&place, "", "--fail-over 10%"));
     assert_eq!(output, "verdict=none\n");
     assert!(text.contains("id.getppid") && text.contains('|'), "{text}");
 
     fs::copy(&head, place.path().join("same.json")).unwrap();
     assert_eq!(
-        compared(&place, "same.json", "--fail-over 10%").0,
+        needs!(compared(&place, "same.json", "--fail-over 10%")).0,
         "verdict=passed\n"
     );
 
     made_faster(&head, &place.path().join("base.json"));
-    assert_eq!(compared(&place, "base.json", "").0, "verdict=passed\n");
-    let (output, text) = compared(&place, "base.json", "--fail-over 10%");
+    assert_eq!(
+        needs!(compared(&place, "base.json", "")).0,
+        "verdict=passed\n"
+    );
+    let (output, text) = needs!(compared(&place, "base.json", "--fail-over 10%"));
     assert_eq!(output, "verdict=failed\n", "{text}");
     expect_in(&text, "file.open_close");
 

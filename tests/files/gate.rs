@@ -128,7 +128,7 @@ fn a_budget_fails_a_command_that_succeeds() {
     let said = stderr(&over);
     expect_in(
         &said,
-        ["syscost: --budget openat=1 exceeded: ", ", most of them "],
+        ["syscost: --budget openat=1 exceeded: ", ", of which "],
     );
     let status =
         |text: &str, budget: &str| shell(text, budget).and_then(|output| output.status.code());

@@ -309,7 +309,7 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
             // Without symbols there are addresses only.
             names.filter(|name| !name.contains("0x")).cloned().collect()
         }
-        PartKind::WaitingForCpu => usage.throttled.iter().map(Throttled::words).collect(),
+        PartKind::WaitingForCpu => usage.throttled.iter().map(Throttled::waits).collect(),
         _ => Vec::new(),
     }
 }

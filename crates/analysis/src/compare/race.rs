@@ -514,6 +514,31 @@ mod tests {
     }
 
     #[test]
+    fn waits_of_the_control_are_no_cause() {
+        let old: Vec<u64> = (0..12).map(|i| 100 + i % 3).collect();
+        let more = |ms: u64| -> Vec<u64> { old.iter().map(|old| old + ms).collect() };
+        for (again, is_named) in [(more(0), true), (more(30), false)] {
+            let mut new = contender(Some(0), false, &more(70));
+            for run in &mut new.runs {
+                run.user_ns += 50_000_000;
+            }
+            let both = Race {
+                complete: true,
+                contenders: vec![
+                    contender(None, false, &old),
+                    new,
+                    contender(Some(0), true, &again),
+                ],
+                ..Race::default()
+            };
+            let causes = race(&both, 0.01).versus[0].causes.clone();
+            let waits = causes.iter().any(|cause| cause.kind == CauseOf::Waiting);
+            assert_eq!(waits, is_named, "{causes:?}");
+            assert_eq!(causes[0].kind, CauseOf::UserOrKernel);
+        }
+    }
+
+    #[test]
     fn the_ratio_is_the_quotient_of_the_two_figures() {
         let old: Vec<u64> = (0..20).map(|i| 100 + 61 * (i * 7 % 5)).collect();
         let new: Vec<u64> = (0..20).map(|i| 90 + 83 * (i * 3 % 4)).collect();

@@ -84,6 +84,15 @@ impl Throttled {
         } = self;
         format!("throttled by {by} in {throttled} of {periods} periods")
     }
+
+    /// The waits for a CPU of a throttled group: `throttled by ... (0.95 s, summed over CPUs), and other waits`
+    pub fn waits(&self) -> String {
+        let seconds = self.throttled_ns as f64 / 1e9;
+        format!(
+            "{} ({seconds:.2} s, summed over CPUs), and other waits",
+            self.words()
+        )
+    }
 }
 
 /// Time between two calls of a thread. If a log has no durations, that of the first call is included.

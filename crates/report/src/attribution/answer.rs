@@ -24,6 +24,8 @@ use model::{By, CallCount, Profile};
 /// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
 const MOST_ROWS: usize = 3;
+/// The rule of a program that may not compute any more.
+const QUOTA: &str = "cpu-quota";
 const IDLE: &str = "idle";
 /// From this share of the threads' time on, waiting for locks or servers is an answer.
 const WAIT_BOUND: f64 = 0.1;
@@ -42,7 +44,11 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     }
     let computes =
         threads.is_none_or(|ledger| seconds_of(ledger, user_mode) > seconds_of(ledger, is_lock));
-    if !profile.is_service() && computes {
+    let is_throttled = attribution
+        .advice
+        .first()
+        .is_some_and(|first| first.rule == QUOTA);
+    if !profile.is_service() && computes && !is_throttled {
         lines.extend(user_bound(&attribution.time));
     }
     match attribution.advice.first() {

@@ -9,6 +9,8 @@ use model::prose::some;
 use std::net::SocketAddr;
 
 const MOST: usize = 3;
+/// Nothing in a Lock shows its owner.
+const PYTHON_LOCK: &str = " threading.Lock";
 /// The port of name servers.
 const DNS: u16 = 53;
 /// Other waits of the same call may be short, and for something else.
@@ -120,7 +122,7 @@ fn place(hung: &Hung) -> String {
     let function = function.map_or_else(|| hung.call.clone(), |name| notes::function(name));
     match (&hung.on, hung.lock) {
         (Some(on), true) => format!("{function} for {}", lock(on)),
-        (Some(on), false) if lock(on).starts_with("lock ") => {
+        (Some(on), false) if on.ends_with(PYTHON_LOCK) => {
             format!("{function} for {}", lock(on))
         }
         (Some(on), false) if is_thread(on) => format!("{function} for {on}"),
@@ -133,8 +135,12 @@ fn place(hung: &Hung) -> String {
 
 /// `on /tmp/a`, `at 0x563d6257e060`, `on the name server 127.0.0.53:53`, `on clients of 0.0.0.0:80`
 fn object(on: &str) -> String {
-    if let Some(address) = on.strip_prefix("futex ") {
-        return format!("at {address}");
+    if let Some(futex) = on.strip_prefix("futex ") {
+        let (address, variable) = futex.split_once(' ').unwrap_or((futex, ""));
+        return match variable {
+            "" => format!("at {address}"),
+            _ => format!("at {variable}"),
+        };
     }
     if let Some(listener) = on.strip_prefix("own ") {
         return format!("on clients of {listener}");

@@ -32,7 +32,7 @@ pub fn ledger_rows(profile: &Profile, ledger: &Ledger, length: Length) -> Vec<Ro
         rows.iter_mut().find(|row| row.name == RUNNABLE),
         &profile.usage.throttled,
     ) {
-        row.what = throttled.words();
+        row.what = throttled.waits();
     }
     rows
 }

@@ -207,7 +207,7 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
     let mut notes = Vec::new();
     for column in &comparison.columns {
         let command = match column.command.join(" ") {
-            none if none.is_empty() => "no command".to_string(),
+            none if none.is_empty() => "an unknown command".to_string(),
             command => command,
         };
         let incomplete = if column.complete {
@@ -333,7 +333,7 @@ pub fn exceeded_line(exceeded: &Exceeded) -> String {
     let parts = exceeded.parts.iter().map(|part| share_of(part, call));
     let which = match some(parts, 3) {
         none if none.is_empty() => none,
-        parts => format!(", most of them {parts}"),
+        parts => format!(", of which {parts} (a call may be several of these)"),
     };
     format!(
         "--budget {} exceeded: {} {}{which}",

@@ -15,7 +15,7 @@ pub fn find(profile: &Profile, time: &Spent) -> Option<Advice> {
     let saved_s = s(limits.throttled_ns).min(waiting_s);
     let advice = Advice {
         rule: "cpu-quota",
-        phrase: "{of}",
+        phrase: "A CPU quota is used up: {of}",
         change: "raise the quota",
         subject: Some(limits.words()),
         time: Time::Elapsed,

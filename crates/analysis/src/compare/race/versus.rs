@@ -7,7 +7,7 @@ use super::super::profiles::{
 };
 use super::super::verdict::{Mark, Ratio, RatioOf};
 use super::cause::{
-    Cause, LEAST, Side, Sides, Surroundings, are_faults_apart, causes, seconds, with_waits,
+    Cause, CauseOf, LEAST, Side, Sides, Surroundings, are_faults_apart, causes, seconds, with_waits,
 };
 use super::net::{Net, in_seconds, net};
 use crate::attribute::bill::Bill;
@@ -69,6 +69,10 @@ pub fn all_versus(all: &[Contender], margin: f64) -> Vec<Versus> {
             [versus.wall, versus.cpu, versus.memory] = judged(between(base, head), control, margin);
             if !contender.is_control {
                 versus.explain([&all[base], contender], [&nets[base], &nets[head]]);
+                let again = again.and_then(|again| waiting(&nets[again], &nets[base]));
+                versus
+                    .causes
+                    .retain(|cause| !is_also_the_controls(cause, again));
             }
             Some(versus)
         })
@@ -119,6 +123,21 @@ fn log_ratio(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
 fn difference(new: &[f64], old: &[f64]) -> Option<[f64; 3]> {
     let differences: Vec<f64> = new.iter().zip(old).map(|(new, old)| new - old).collect();
     in_seconds(&differences)
+}
+
+/// Time off the CPU: how much more the control has of it than the same command, in seconds, with the ends of the interval.
+fn waiting(again: &Net, base: &Net) -> Option<[f64; 3]> {
+    let off_cpu = |net: &Net| -> Option<Vec<f64>> {
+        let rounds = net.wall.iter().zip(net.cpu.as_ref()?);
+        Some(rounds.map(|(wall, cpu)| wall - cpu).collect())
+    };
+    difference(&off_cpu(again)?, &off_cpu(base)?)
+}
+
+/// Waits for a CPU depend on what else runs: a cause among them is no smaller than what the control waits more.
+fn is_also_the_controls(cause: &Cause, control: Option<[f64; 3]>) -> bool {
+    let control = control.map_or(0.0, |[_, low, high]| low.abs().max(high.abs()));
+    cause.kind == CauseOf::Waiting && cause.seconds.abs() <= control
 }
 
 /// No verdict is stronger than what the control shows.
