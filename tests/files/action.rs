@@ -155,7 +155,7 @@ fn a_benchmark_that_makes_more_calls_fails_the_job_of_the_page() {
     measure(&input("base"), "");
     for (more, verdict) in [("", "passed"), ("7", "failed")] {
         measure("head.json", more);
-        let (output, text) = compared(&place, &input("base"), &input("gate"));
+        let (output, text) = needs!(compared(&place, &input("base"), &input("gate")));
         assert_eq!(output, format!("verdict={verdict}\n"), "{text}");
         let failed = text
             .lines()
