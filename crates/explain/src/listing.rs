@@ -63,7 +63,6 @@ fn begin(symbol: &Symbol, caller: u64, probe: &str) -> Function {
         object: symbol.object.clone(),
         role,
         instructions: Vec::new(),
-        symbol: symbol.clone(),
     }
 }
 

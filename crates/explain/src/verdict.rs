@@ -280,7 +280,7 @@ fn difference(total: f64, calls: u64, traits: Traits) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::code::{Instruction, Symbol};
+    use model::code::Instruction;
 
     fn judged(count: f64, more: Counted) -> Verdict {
         let quiet = Function {
@@ -291,7 +291,6 @@ mod tests {
                 count: 1,
                 ..Instruction::default()
             }],
-            symbol: Symbol::default(),
         };
         let entries: Entries = [("getpid".to_string(), count)].into_iter().collect();
         let entries = Some(&entries);

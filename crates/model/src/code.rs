@@ -131,9 +131,6 @@ pub struct Function {
     pub role: Role,
     /// By address.
     pub instructions: Vec<Instruction>,
-    /// The symbol that it was found by.
-    #[serde(skip)]
-    pub symbol: Symbol,
 }
 
 /// The part of a function in the operation.

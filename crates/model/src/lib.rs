@@ -49,7 +49,7 @@ pub use case::{
 pub use class::{Class, DescriptorKind, Drives, depth, drives, power_below};
 pub use counters::{Counters, EVENTS, Event};
 pub use entries::{Entries, EntriesStatus};
-pub use grouped::grouped;
+pub use grouped::{grouped, sum_by_key};
 pub use histogram::Histogram;
 pub use host::Host;
 pub use json::JsonDocument;

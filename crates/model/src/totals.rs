@@ -78,7 +78,7 @@ impl CallCount {
             self.elapsed_ns,
         ]
         .into_iter()
-        .reduce(added)
+        .reduce(|sum, more| combined(sum, more, u64::saturating_add))
         .flatten()
     }
 
@@ -95,21 +95,39 @@ impl CallCount {
 
     /// Adds other calls. If only one of the two has a time, the sum is that time, a lower bound.
     pub fn add(&mut self, other: &CallCount) {
-        self.calls = self.calls.saturating_add(other.calls);
-        self.samples = added(self.samples, other.samples);
-        self.unfinished = self.unfinished.saturating_add(other.unfinished);
-        self.untimed = self.untimed.saturating_add(other.untimed);
-        for (errno, count) in &other.errors {
-            let sum = self.errors.entry(errno.clone()).or_insert(0);
-            *sum = sum.saturating_add(*count);
+        self.combine(other, u64::saturating_add);
+    }
+
+    /// Leaves what was counted since `earlier`, an older count of the same calls.
+    pub fn subtract(&mut self, earlier: &CallCount) {
+        self.combine(earlier, u64::saturating_sub);
+        self.errors.retain(|_, count| *count > 0);
+    }
+
+    fn combine(&mut self, other: &CallCount, change: fn(u64, u64) -> u64) {
+        for (count, by) in [
+            (&mut self.calls, other.calls),
+            (&mut self.unfinished, other.unfinished),
+            (&mut self.untimed, other.untimed),
+        ] {
+            *count = change(*count, by);
         }
-        self.on_cpu_ns = added(self.on_cpu_ns, other.on_cpu_ns);
-        self.blocked_ns = added(self.blocked_ns, other.blocked_ns);
-        self.stalled_ns = added(self.stalled_ns, other.stalled_ns);
-        self.woken_ns = added(self.woken_ns, other.woken_ns);
-        self.runnable_ns = added(self.runnable_ns, other.runnable_ns);
-        self.elapsed_ns = added(self.elapsed_ns, other.elapsed_ns);
-        self.bytes = added(self.bytes, other.bytes);
+        for (errno, by) in &other.errors {
+            let count = self.errors.entry(errno.clone()).or_insert(0);
+            *count = change(*count, *by);
+        }
+        for (sum, by) in [
+            (&mut self.samples, other.samples),
+            (&mut self.on_cpu_ns, other.on_cpu_ns),
+            (&mut self.blocked_ns, other.blocked_ns),
+            (&mut self.stalled_ns, other.stalled_ns),
+            (&mut self.woken_ns, other.woken_ns),
+            (&mut self.runnable_ns, other.runnable_ns),
+            (&mut self.elapsed_ns, other.elapsed_ns),
+            (&mut self.bytes, other.bytes),
+        ] {
+            *sum = combined(*sum, by, change);
+        }
     }
 }
 
@@ -122,10 +140,10 @@ impl<'a> Sum<&'a CallCount> for CallCount {
     }
 }
 
-fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+fn combined(a: Option<u64>, b: Option<u64>, combine: fn(u64, u64) -> u64) -> Option<u64> {
     match (a, b) {
         (None, None) => None,
-        _ => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        _ => Some(combine(a.unwrap_or(0), b.unwrap_or(0))),
     }
 }
 

@@ -76,10 +76,9 @@ fn table(race: &RaceFound) -> Table {
     }
 }
 
-fn time_cell(
-    unit: TimeUnit,
-    seconds: fn(&RaceResult) -> Option<f64>,
-) -> impl Fn(&Line<'_>) -> Cell {
+type Seconds = fn(&RaceResult) -> Option<f64>;
+
+fn time_cell(unit: TimeUnit, seconds: Seconds) -> impl Fn(&Line<'_>) -> Cell {
     move |line| {
         // The start-up that was subtracted may scatter by more than the command takes.
         let seconds = seconds(line.result).filter(|seconds| *seconds >= 0.0);
@@ -90,47 +89,42 @@ fn time_cell(
 /// Columns that narrow screens drop. A race of environments has others than a race of commands. The CPU time has one column unless it is
 /// divided into user and system time for all commands.
 fn further_times<'r, 'a>(
-    columns: Columns<'r, Line<'a>>,
+    mut columns: Columns<'r, Line<'a>>,
     unit: TimeUnit,
     is_inside: bool,
     is_divided: bool,
 ) -> Columns<'r, Line<'a>> {
+    let times: [(_, Seconds, _, _); 7] = [
+        ("first", |result| result.inside.as_ref()?.first, true, 3),
+        (
+            "wall",
+            |result| result.inside.as_ref().map(|_| wall(result)),
+            true,
+            4,
+        ),
+        ("min", |result| outside(result, result.min), true, 4),
+        ("max", |result| outside(result, result.max), true, 5),
+        (
+            "user",
+            |result| outside(result, result.user?),
+            is_divided,
+            2,
+        ),
+        (
+            "sys",
+            |result| outside(result, result.system?),
+            is_divided,
+            2,
+        ),
+        ("CPU", cpu, is_inside || !is_divided, 2),
+    ];
+    for (title, seconds, is_shown, order) in times {
+        columns = columns
+            .right(&unit.title(title), time_cell(unit, seconds))
+            .shown_if(is_shown)
+            .expendable(order);
+    }
     columns
-        .right(
-            &unit.title("first"),
-            time_cell(unit, |result| result.inside.as_ref()?.first),
-        )
-        .expendable(3)
-        .right(
-            &unit.title("wall"),
-            time_cell(unit, |result| result.inside.as_ref().map(|_| wall(result))),
-        )
-        .expendable(4)
-        .right(
-            &unit.title("min"),
-            time_cell(unit, |result| outside(result, result.min)),
-        )
-        .expendable(4)
-        .right(
-            &unit.title("max"),
-            time_cell(unit, |result| outside(result, result.max)),
-        )
-        .expendable(5)
-        .right(
-            &unit.title("user"),
-            time_cell(unit, |result| outside(result, result.user?)),
-        )
-        .shown_if(is_divided)
-        .expendable(2)
-        .right(
-            &unit.title("sys"),
-            time_cell(unit, |result| outside(result, result.system?)),
-        )
-        .shown_if(is_divided)
-        .expendable(2)
-        .right(&unit.title("CPU"), time_cell(unit, cpu))
-        .shown_if(is_inside || !is_divided)
-        .expendable(2)
 }
 
 fn wall(result: &RaceResult) -> f64 {

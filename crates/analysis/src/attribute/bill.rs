@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 const MOST_OPERATIONS: usize = 8;
 
 /// The extra time of a program's calls in an environment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bill {
     /// All calls of the program.
     pub calls: u64,
@@ -49,13 +49,7 @@ pub fn bill(profile: &Profile, run: &Run, here: &str, there: &str) -> Option<Bil
     let (here, there) = (here.ok()?, there.ok()?);
     let (null_here, null_there) = here.null_calls(&there)?;
     errors.0.get(REFERENCE)?;
-    let mut bill = Bill {
-        calls: 0,
-        bare_calls: 0,
-        added_s: [0.0; 3],
-        most: String::new(),
-        most_s: 0.0,
-    };
+    let mut bill = Bill::default();
     let mut by_call: BTreeMap<String, f64> = BTreeMap::new();
     let mut by_operation: BTreeMap<String, f64> = BTreeMap::new();
     for total in profile.totals(By::Class) {

@@ -5,7 +5,7 @@ use super::seconds::{added, s};
 use super::spent::{Spent, stalled_ns};
 use model::runtime::{is_runtime, is_scheduler, name_and_line};
 use model::syscall_names::bare_name;
-use model::{By, CallCount, Profile};
+use model::{By, CallCount, Profile, sum_by_key};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -88,10 +88,8 @@ pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
         .into_iter()
         .map(|total| {
             let count = total.count;
-            let process = processes
-                .get(count.call.as_str())
-                .map(|(name, _)| (*name).to_string())
-                .unwrap_or_default();
+            let process = processes.get(count.call.as_str());
+            let process = process.map_or_else(String::new, ToString::to_string);
             let stalled_ns = if by_threads {
                 None
             } else {
@@ -192,14 +190,11 @@ impl<'a> Functions<'a> {
             .iter()
             .flat_map(|name| [(process, *name), ("", *name)]);
         let lines: Vec<_> = keys.filter_map(|key| self.0.get(&key)).flatten().collect();
-        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-        for (line, calls) in &lines {
-            let sum = sums.entry(name_and_line(line).0).or_default();
-            *sum = sum.saturating_add(**calls);
-        }
-        let all = sums
-            .values()
-            .fold(0, |all: u64, calls| all.saturating_add(*calls));
+        let calls = lines
+            .iter()
+            .map(|(line, calls)| (name_and_line(line).0, **calls));
+        let sums = sum_by_key(calls);
+        let all = added(sums.values().copied());
         let (name, calls) = sums.into_iter().max_by_key(|(_, calls)| *calls)?;
         if name.is_empty() || calls < all / 2 {
             return None;
@@ -214,12 +209,8 @@ impl<'a> Functions<'a> {
 
 /// The function that waits most in calls that wait for most of their time; `None` if it does so for less than half of it.
 fn waiting(profile: &Profile, count: &CallCount) -> Option<String> {
-    let mut sums: BTreeMap<Option<&str>, u64> = BTreeMap::new();
-    let waits = profile.waits.iter();
-    for wait in waits.filter(|wait| wait.call == count.call) {
-        let sum = sums.entry(wait.function.as_deref()).or_default();
-        *sum = sum.saturating_add(wait.blocked_ns);
-    }
+    let waits = profile.waits.iter().filter(|wait| wait.call == count.call);
+    let sums = sum_by_key(waits.map(|wait| (wait.function.as_deref(), wait.blocked_ns)));
     let all_ns = added(sums.values().copied());
     let (function, ns) = sums.into_iter().max_by_key(|(_, ns)| *ns)?;
     if ns < all_ns / 2 || count.blocked_ns < count.on_cpu_ns {
@@ -228,27 +219,21 @@ fn waiting(profile: &Profile, count: &CallCount) -> Option<String> {
     function.map(str::to_string)
 }
 
-fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {
-    let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for group in &profile.groups {
-        for count in &group.calls {
-            let time = count
-                .on_cpu_ns
-                .map(|ns| ns.saturating_add(count.stalled_ns.unwrap_or(0)));
-            let sum = sums
-                .entry((count.call.as_str(), group.name.as_str()))
-                .or_default();
-            *sum = sum.saturating_add(time.or(count.elapsed_ns).unwrap_or(count.calls));
-        }
-    }
-    let mut most: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
-    for ((call, process), sum) in sums {
-        let longest = most.entry(call).or_insert((process, sum));
-        if sum > longest.1 {
-            *longest = (process, sum);
-        }
-    }
-    most
+/// By call, the process that spent most of it: the first by name of those that spent as much.
+fn processes(profile: &Profile) -> BTreeMap<&str, &str> {
+    let groups = profile.groups.iter();
+    let counts =
+        groups.flat_map(|group| group.calls.iter().map(move |count| (&*group.name, count)));
+    let sums = sum_by_key(counts.map(|(process, count)| {
+        let time = count
+            .on_cpu_ns
+            .map(|ns| ns.saturating_add(count.stalled_ns.unwrap_or(0)));
+        let weight = time.or(count.elapsed_ns).unwrap_or(count.calls);
+        ((count.call.as_str(), process), weight)
+    }));
+    let mut sums: Vec<_> = sums.into_iter().rev().collect();
+    sums.sort_by_key(|(_, sum)| *sum);
+    sums.into_iter().map(|(pair, _)| pair).collect()
 }
 
 /// `None` without calls.

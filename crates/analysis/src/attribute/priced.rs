@@ -4,6 +4,7 @@ use super::costs::Costs;
 use super::units::{CREATION, Per, Unit, bare_name, endings, has, units_of};
 use super::waits;
 use crate::ticks::ticks_divide;
+use itertools::Itertools;
 use model::{By, CallCount, Outside, Profile};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -105,10 +106,10 @@ fn settings<'a>(priced: impl Iterator<Item = &'a Priced>) -> Vec<String> {
     by_name
         .into_iter()
         .map(|(name, values)| {
-            let mut values: Vec<(u64, u64)> = values.into_iter().collect();
-            values.sort_by_key(|(_, calls)| Reverse(*calls));
-            values.truncate(MOST_VALUES);
-            let values: Vec<String> = values.iter().map(|(value, _)| value.to_string()).collect();
+            let values = values
+                .into_iter()
+                .sorted_by_key(|(_, calls)| Reverse(*calls));
+            let mut values = values.take(MOST_VALUES).map(|(value, _)| value);
             format!("{name}={}", values.join(","))
         })
         .collect()

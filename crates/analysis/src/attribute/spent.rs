@@ -113,11 +113,7 @@ pub fn spent(profile: &Profile) -> Spent {
         parts.extend(off_cpu);
         let known_s: f64 = parts.iter().filter_map(|part| part.wall_s).sum();
         let wall_s = profile.usage.wall_ns.map_or(0.0, s).max(known_s);
-        parts.push(Part {
-            wall_s: Some(wall_s - known_s),
-            what: unseen(profile),
-            ..part(PartKind::Rest)
-        });
+        parts.push(wall_part(profile, PartKind::Rest, wall_s - known_s));
         stops::charge(&mut parts, profile);
         parts.retain(|part| part.wall_s > Some(NOTHING * wall_s));
         (time_spent.wall_s, time_spent.on_cpus_s) = (Some(wall_s), on_cpus_s);
@@ -135,24 +131,6 @@ pub fn spent(profile: &Profile) -> Spent {
     Spent {
         parts,
         ..time_spent
-    }
-}
-
-/// When a tracer of the scheduler's events sees nothing: beside other programs this takes milliseconds, as it waits for a CPU too.
-fn unseen(profile: &Profile) -> Vec<String> {
-    if profile.usage.concurrency.is_some() && !profile.is_service() {
-        vec!["before the command ran and after it ended".to_string()]
-    } else {
-        Vec::new()
-    }
-}
-
-fn part(kind: PartKind) -> Part {
-    Part {
-        kind,
-        wall_s: None,
-        cpu_s: None,
-        what: Vec::new(),
     }
 }
 
@@ -245,9 +223,10 @@ fn on_cpu(profile: &Profile, accounted_s: Option<f64>) -> Vec<Part> {
     parts
         .into_iter()
         .map(|(kind, seconds)| Part {
+            kind,
+            wall_s: None,
             cpu_s: Some(seconds),
             what: what(profile, kind),
-            ..part(kind)
         })
         .collect()
 }
@@ -276,11 +255,7 @@ fn logged(profile: &Profile) -> Option<(f64, Vec<Part>)> {
         whole_s,
         parts
             .into_iter()
-            .map(|(kind, seconds)| Part {
-                wall_s: Some(seconds),
-                what: what(profile, kind),
-                ..part(kind)
-            })
+            .map(|(kind, seconds)| wall_part(profile, kind, seconds))
             .collect(),
     ))
 }
@@ -310,6 +285,10 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
             names.filter(|name| !name.contains("0x")).cloned().collect()
         }
         PartKind::WaitingForCpu => usage.throttled.iter().map(Throttled::waits).collect(),
+        // When a tracer of the scheduler's events sees nothing: beside other programs this takes milliseconds, as it waits for a CPU too.
+        PartKind::Rest if usage.concurrency.is_some() && !profile.is_service() => {
+            vec!["before the command ran and after it ended".to_string()]
+        }
         _ => Vec::new(),
     }
 }
@@ -407,12 +386,12 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
     if let Some(states) = usage.concurrency.as_ref()
         && cpu_s.is_some()
     {
-        off_cpu.push(off_cpu_part(
+        off_cpu.push(wall_part(
             profile,
             PartKind::WaitingForCpu,
             s(states.waiting_ns),
         ));
-        off_cpu.push(off_cpu_part(
+        off_cpu.push(wall_part(
             profile,
             PartKind::BlockedOutside,
             s(states.blocked_ns) - blocked_s,
@@ -425,16 +404,17 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
     if !alone {
         return None;
     }
-    off_cpu.push(off_cpu_part(profile, PartKind::WaitingForCpu, waiting_s));
+    off_cpu.push(wall_part(profile, PartKind::WaitingForCpu, waiting_s));
     let on_cpu_s = cpu_s?.min((wall_s - blocked_s - waiting_s).max(0.0));
     Some((vec![on_cpu_s], off_cpu))
 }
 
-fn off_cpu_part(profile: &Profile, kind: PartKind, wall_s: f64) -> Part {
+fn wall_part(profile: &Profile, kind: PartKind, wall_s: f64) -> Part {
     Part {
+        kind,
         wall_s: Some(wall_s.max(0.0)),
+        cpu_s: None,
         what: what(profile, kind),
-        ..part(kind)
     }
 }
 
@@ -483,11 +463,11 @@ fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
         .map(|(reason, calls)| {
             let mut calls: Vec<(String, f64)> = calls.into_iter().collect();
             calls.sort_by(|a, b| b.1.total_cmp(&a.1));
-            let wall_s = Some(calls.iter().map(|(_, seconds)| seconds).sum());
             Part {
-                wall_s,
+                kind: PartKind::Blocked { reason },
+                wall_s: Some(calls.iter().map(|(_, seconds)| seconds).sum()),
+                cpu_s: None,
                 what: calls.into_iter().map(|(call, _)| call).collect(),
-                ..part(PartKind::Blocked { reason })
             }
         })
         .collect()

@@ -86,6 +86,12 @@ pub enum NotJudged {
     OtherUnit,
 }
 
+impl From<NotJudged> for GateVerdict {
+    fn from(reason: NotJudged) -> GateVerdict {
+        GateVerdict::NotJudged { reason }
+    }
+}
+
 impl Gate {
     pub fn judge(&self, rows: &[ComparedRow], baseline: usize) -> Gated {
         Gated {
@@ -93,15 +99,13 @@ impl Gate {
             entries: self.entries,
             rows: rows
                 .iter()
-                .flat_map(|row: &ComparedRow| -> Vec<GatedRow> {
-                    let columns = (0..row.cells.len()).filter(|column| *column != baseline);
-                    columns
-                        .map(|column| GatedRow {
-                            key: row.key.clone(),
-                            column,
-                            verdict: self.row_verdict(row, column, baseline),
-                        })
-                        .collect()
+                .flat_map(|row| {
+                    let columns = (0..row.cells.len()).filter(move |column| *column != baseline);
+                    columns.map(move |column| GatedRow {
+                        key: row.key.clone(),
+                        column,
+                        verdict: self.row_verdict(row, column, baseline),
+                    })
                 })
                 .collect(),
         }
@@ -115,9 +119,7 @@ impl Gate {
 
     fn verdict(&self, work: Option<Work>, ratio: Result<&Ratio, NotJudged>) -> GateVerdict {
         match work {
-            None => GateVerdict::NotJudged {
-                reason: NotJudged::Missing,
-            },
+            None => NotJudged::Missing.into(),
             Some(Work::Different(difference)) => match self.other_work(difference) {
                 // Within one run, there is a ratio all the same.
                 GateVerdict::NotJudged { .. } if ratio.is_ok() => self.by_cost(ratio),
@@ -126,9 +128,7 @@ impl Gate {
             Some(Work::Unknown) if self.entries.is_some() => match self.by_cost(ratio) {
                 // Certain growth fails even if the entries are unknown.
                 grown @ GateVerdict::Grown { .. } => grown,
-                _ => GateVerdict::NotJudged {
-                    reason: NotJudged::EntriesUnknown,
-                },
+                _ => NotJudged::EntriesUnknown.into(),
             },
             Some(_) => self.by_cost(ratio),
         }
@@ -145,26 +145,25 @@ impl Gate {
         match (fails, self.limit) {
             (true, _) => GateVerdict::Entries(difference),
             (false, None) => GateVerdict::Passed,
-            (false, Some(_)) => GateVerdict::NotJudged {
-                reason: NotJudged::OtherWork,
-            },
+            (false, Some(_)) => NotJudged::OtherWork.into(),
         }
     }
 
     fn by_cost(&self, ratio: Result<&Ratio, NotJudged>) -> GateVerdict {
         let (limit, ratio) = match (self.limit, ratio) {
             (None, _) => return GateVerdict::Passed,
-            (Some(_), Err(reason)) => return GateVerdict::NotJudged { reason },
+            (Some(_), Err(reason)) => return reason.into(),
             (Some(limit), Ok(ratio)) => (1.0 + limit, ratio),
         };
-        match *ratio {
-            Ratio {
-                ratio, low, high, ..
-            } if low > limit => GateVerdict::Grown { ratio, low, high },
-            Ratio { high, .. } if high <= limit => GateVerdict::Passed,
-            Ratio {
-                ratio, low, high, ..
-            } => GateVerdict::Unclear { ratio, low, high },
+        let Ratio {
+            ratio, low, high, ..
+        } = *ratio;
+        if low > limit {
+            GateVerdict::Grown { ratio, low, high }
+        } else if high <= limit {
+            GateVerdict::Passed
+        } else {
+            GateVerdict::Unclear { ratio, low, high }
         }
     }
 }

@@ -100,10 +100,7 @@ impl Instructions {
                 .map(|run| run.high)
                 .fold(f64::NEG_INFINITY, f64::max),
             net: net.and_then(stats::median),
-            repeats: runs
-                .iter()
-                .map(|run| run.repeats)
-                .fold(0, usize::saturating_add),
+            repeats: runs.iter().map(|run| run.repeats).sum(),
         })
     }
 

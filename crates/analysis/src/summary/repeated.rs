@@ -153,10 +153,7 @@ pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost>
         next_run: moves.and_then(|moves| moves.next_run(median.0)),
         relative: relative(parts, moves),
         moves,
-        samples: parts
-            .iter()
-            .map(|(part, _)| part.samples)
-            .fold(0, usize::saturating_add),
+        samples: parts.iter().map(|(part, _)| part.samples).sum(),
         net: mean_of(parts, empty).map(|empty| median - Nanos(empty)),
         cold_over_warm: cold_over_warm(parts),
         times_getppid: mean_of(parts, |part| part.times_getppid),

@@ -5,6 +5,7 @@
 use super::row::{By, Focus, Row, RowKey};
 use indexmap::IndexMap;
 use model::{CallCount, Class, Histogram, ProcessGroup, TracerFacts};
+use stats::without;
 use std::collections::{BTreeMap, HashMap};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,7 +45,10 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
     for group in &now.groups {
         let mut called = false;
         for count in &group.calls {
-            let count = since(count, earlier.get(&key(group, count)).copied());
+            let mut count = count.clone();
+            if let Some(before) = earlier.get(&key(group, &count)) {
+                count.subtract(before);
+            }
             let count = by_samples(count, now.tracer.sampled_hz);
             // Calls that go on have no count yet, but may have used time in the interval.
             if count.calls == 0 && count.elapsed_ns().unwrap_or(0) == 0 {
@@ -114,39 +118,6 @@ fn by_key(counts: &Counts) -> HashMap<CountKey<'_>, &CallCount> {
         .collect()
 }
 
-fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
-    fn less(now: Option<u64>, then: Option<u64>) -> Option<u64> {
-        now.map(|now| now.saturating_sub(then.unwrap_or(0)))
-    }
-
-    let Some(before) = before else {
-        return now.clone();
-    };
-    let errors = now.errors.iter().filter_map(|(name, count)| {
-        let more = count.saturating_sub(before.errors.get(name).copied().unwrap_or(0));
-        if more > 0 {
-            Some((name.clone(), more))
-        } else {
-            None
-        }
-    });
-    CallCount {
-        call: now.call.clone(),
-        class: now.class.clone(),
-        calls: now.calls.saturating_sub(before.calls),
-        samples: less(now.samples, before.samples),
-        unfinished: now.unfinished.saturating_sub(before.unfinished),
-        errors: errors.collect(),
-        on_cpu_ns: less(now.on_cpu_ns, before.on_cpu_ns),
-        blocked_ns: less(now.blocked_ns, before.blocked_ns),
-        woken_ns: less(now.woken_ns, before.woken_ns),
-        runnable_ns: less(now.runnable_ns, before.runnable_ns),
-        elapsed_ns: less(now.elapsed_ns, before.elapsed_ns),
-        bytes: less(now.bytes, before.bytes),
-        ..CallCount::default()
-    }
-}
-
 /// The mean time that a sample stands for changes since tracing began.
 fn by_samples(count: CallCount, hz: Option<u64>) -> CallCount {
     match (count.samples, hz) {
@@ -156,15 +127,6 @@ fn by_samples(count: CallCount, hz: Option<u64>) -> CallCount {
         },
         _ => count,
     }
-}
-
-fn durations_since(now: &Histogram, before: &Histogram) -> Histogram {
-    let mut more = now.clone();
-    for (bucket, count) in &mut more.counts {
-        *count = count.saturating_sub(before.counts.get(bucket).copied().unwrap_or(0));
-    }
-    more.counts.retain(|_, count| *count > 0);
-    more
 }
 
 fn add(rows: &mut IndexMap<RowKey, CallCount>, by: By, group: &ProcessGroup, count: &CallCount) {
@@ -238,7 +200,7 @@ impl Interval<'_> {
     fn latency(&self, call: &str) -> Option<Histogram> {
         let now = self.now.latencies.get(call)?;
         let before = self.before.latencies.get(call);
-        Some(before.map_or_else(|| now.clone(), |before| durations_since(now, before)))
+        Some(before.map_or_else(|| now.clone(), |before| without(now, &[before])))
     }
 
     fn tax_ns(&self, calls: u64) -> Option<f64> {

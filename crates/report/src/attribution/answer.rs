@@ -97,10 +97,9 @@ fn untold_waits(profile: &Profile, attribution: &Attribution) -> Option<String> 
         .iter()
         .filter(|(_, seconds)| *seconds >= LEAST * all_s);
     let longest = longest.map(|(call, seconds)| format!("{call} {}", duration(*seconds)));
-    let longest: Vec<String> = longest.take(MOST_ROWS).collect();
     Some(format!(
         "Threads wait most of the time, summed over threads: {}. As root, eBPF shows what they wait for.",
-        longest.join(", ")
+        longest.take(MOST_ROWS).join(", ")
     ))
 }
 
@@ -137,15 +136,12 @@ fn most(profile: &Profile, attribution: &Attribution) -> String {
     rows.retain(|row| !answers || !row.name.starts_with(IDLE));
     let least_s = LEAST * rows.iter().map(|row| row.seconds).sum::<f64>();
     let rows = rows.iter().filter(|row| row.seconds >= least_s);
-    let rows: Vec<String> = rows.take(MOST_ROWS).map(part).collect();
+    let rows = rows.take(MOST_ROWS).map(part).join("; ");
     if rows.is_empty() {
         return "No advice: no rule applies.".to_string();
     }
     let of_busy = if answers { " of busy threads" } else { "" };
-    format!(
-        "Most time{of_busy}: {}. No advice: no rule applies.",
-        rows.join("; ")
-    )
+    format!("Most time{of_busy}: {rows}. No advice: no rule applies.")
 }
 
 /// `q2: read of pipe:[17] 1.32 s, sleep: clock_nanosleep 1.31 s`: of a log, whose time is not divided. Waits for children are those
@@ -184,11 +180,11 @@ fn longest_calls(profile: &Profile) -> Option<String> {
         let process = process.map_or_else(String::new, |name| format!("{name}: "));
         format!("{process}{call}{on} {}", duration(seconds))
     });
-    let longest: Vec<String> = longest.take(MOST_ROWS).collect();
+    let longest = longest.take(MOST_ROWS).join("; ");
     if longest.is_empty() {
         None
     } else {
-        Some(longest.join("; "))
+        Some(longest)
     }
 }
 

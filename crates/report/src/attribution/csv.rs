@@ -18,16 +18,11 @@ struct CsvLine {
 }
 
 fn line(section: &'static str, name: &str, figure: &'static str, seconds: f64) -> CsvLine {
-    let time = Seconds {
-        value: seconds,
-        low: seconds,
-        high: seconds,
-    };
     CsvLine {
         section,
         name: name.to_string(),
         figure,
-        time: Some(time),
+        time: Some(Seconds::scaled(seconds, [1.0; 3])),
         ..CsvLine::default()
     }
 }
@@ -62,12 +57,9 @@ fn time(attribution: &Attribution) -> Vec<CsvLine> {
                 Some(line("time", &name(part.kind).0, figure, seconds?))
             })
     });
-    let entering = attribution.entering.iter().map(|entering| {
-        let time = line("entering", "entering the kernel", "time", entering.seconds);
-        CsvLine {
-            calls: Some(entering.calls),
-            ..time
-        }
+    let entering = attribution.entering.iter().map(|entering| CsvLine {
+        calls: Some(entering.calls),
+        ..line("entering", "entering the kernel", "time", entering.seconds)
     });
     parts.chain(entering).collect()
 }
@@ -85,11 +77,10 @@ fn calls(attribution: &Attribution) -> Vec<CsvLine> {
                 ("elapsed", count.elapsed_ns),
             ];
             figures.into_iter().filter_map(move |(figure, ns)| {
-                let time = line("calls", &count.call, figure, s(ns?));
                 Some(CsvLine {
                     calls: Some(count.calls),
                     note: row.process.clone(),
-                    ..time
+                    ..line("calls", &count.call, figure, s(ns?))
                 })
             })
         })

@@ -60,118 +60,96 @@ struct Line<'a> {
     error: Option<&'a str>,
 }
 
-fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
-    let labels = comparison.columns.iter().map(|column| &*column.label);
-    let files = labels.enumerate();
+fn lines<'a>(comparison: &'a Comparison) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
+    let mut add = |line_of: &dyn Fn(usize) -> Option<Line<'a>>| {
+        for (column, info) in comparison.columns.iter().enumerate() {
+            lines.extend(line_of(column).map(|line| Line {
+                file: &info.label,
+                ..line
+            }));
+        }
+    };
     for row in &comparison.rows {
-        lines.extend(
-            files
-                .clone()
-                .map(|file| Line::of_cost(comparison, row, file)),
-        );
+        add(&|column| Some(cost(comparison, row, column)));
     }
     for row in &comparison.derived {
-        lines.extend(
-            files
-                .clone()
-                .filter_map(|file| Line::of_derived(comparison, row, file)),
-        );
+        add(&|column| derived(comparison, row, column));
     }
-    for mean in &comparison.areas {
-        lines.extend(files.clone().filter_map(|file| Line::of_mean(mean, file)));
+    for area in &comparison.areas {
+        add(&|column| mean(area, column));
     }
-    lines.extend(files.filter_map(|(index, file)| {
-        Some(Line::of_machine(comparison.machine[index].as_ref()?, file))
-    }));
+    add(&|column| comparison.machine[column].as_ref().map(machine));
     lines
 }
 
-impl<'a> Line<'a> {
-    fn of_machine(change: &MachineChange, file: &'a str) -> Line<'a> {
-        let ratio = Some(Ranged {
+fn machine<'a>(change: &MachineChange) -> Line<'a> {
+    Line {
+        kind: "machine".into(),
+        name: "machine",
+        ratio: Some(Ranged {
             value: change.ratio,
             low_high: Some((change.low, change.high)),
-        });
-        Line {
-            kind: "machine".into(),
-            name: "machine",
-            file,
-            ratio,
-            ..Line::default()
-        }
+        }),
+        ..Line::default()
     }
+}
 
-    /// There is a line even if the run lacks the row, with the verdict `missing`.
-    fn of_cost(
-        comparison: &'a Comparison,
-        row: &'a ComparedRow,
-        numbered: (usize, &'a str),
-    ) -> Line<'a> {
-        let (index, file) = numbered;
-
-        let (cell, verdict) = (row.cells[index].as_ref(), &row.verdicts[index]);
-        let figure = cell.map(|cell| &cell.figure);
-        Line {
-            kind: "cost".into(),
-            name: &row.key.label,
-            area: &row.area,
-            language: row.key.language.as_deref(),
-            environment: comparison.environment(&row.key.environment, index),
-            params: params(&row.key.params),
-            file,
-            quantity: cell.and_then(|cell| cell.quantity()),
-            entries: cell.and_then(|cell| cell.entries.as_ref()),
-            ratio: verdict.ratio().map(|value| Ranged {
-                value,
-                low_high: verdict.low_high(),
-            }),
-            verdict: Some(verdict),
-            error: figure
-                .and_then(|figure| figure.as_ref().err())
-                .map(|failure| failure.message.as_str()),
-        }
+/// There is a line even if the run lacks the row, with the verdict `missing`.
+fn cost<'a>(comparison: &'a Comparison, row: &'a ComparedRow, column: usize) -> Line<'a> {
+    let (cell, verdict) = (row.cells[column].as_ref(), &row.verdicts[column]);
+    let failure = cell.and_then(|cell| cell.figure.as_ref().err());
+    Line {
+        kind: "cost".into(),
+        name: &row.key.label,
+        area: &row.area,
+        language: row.key.language.as_deref(),
+        environment: comparison.environment(&row.key.environment, column),
+        params: params(&row.key.params),
+        quantity: cell.and_then(|cell| cell.quantity()),
+        entries: cell.and_then(|cell| cell.entries.as_ref()),
+        ratio: verdict.ratio().map(|value| Ranged {
+            value,
+            low_high: verdict.low_high(),
+        }),
+        verdict: Some(verdict),
+        error: failure.map(|failure| failure.message.as_str()),
+        ..Line::default()
     }
+}
 
-    fn of_derived(
-        comparison: &'a Comparison,
-        row: &'a ComparedDerived,
-        numbered: (usize, &'a str),
-    ) -> Option<Line<'a>> {
-        let (index, file) = numbered;
+fn derived<'a>(
+    comparison: &'a Comparison,
+    row: &'a ComparedDerived,
+    column: usize,
+) -> Option<Line<'a>> {
+    let value = row.values[column].as_ref()?.as_ref();
+    let (quantity, ratio) = difference_or_ratio(row.combination, row.unit, value.ok().copied());
+    Some(Line {
+        kind: word(&row.combination, ""),
+        name: &row.name,
+        environment: comparison.environment(&row.environment, column),
+        params: params(&row.params),
+        quantity,
+        ratio,
+        error: value.err().map(String::as_str),
+        ..Line::default()
+    })
+}
 
-        let ranged = row.values[index].as_ref()?;
-        let (quantity, ratio) =
-            difference_or_ratio(row.combination, row.unit, ranged.as_ref().ok().copied());
-        Some(Line {
-            kind: word(&row.combination, ""),
-            name: &row.name,
-            environment: comparison.environment(&row.environment, index),
-            params: params(&row.params),
-            file,
-            quantity,
-            ratio,
-            error: ranged.as_ref().err().map(String::as_str),
-            ..Line::default()
-        })
-    }
-
-    fn of_mean(mean: &'a AreaMean, numbered: (usize, &'a str)) -> Option<Line<'a>> {
-        let (index, file) = numbered;
-
-        let ratio = Some(Ranged {
-            value: mean.ratios[index]?,
+fn mean(mean: &AreaMean, column: usize) -> Option<Line<'_>> {
+    Some(Line {
+        kind: "mean".into(),
+        area: mean.area.as_deref().unwrap_or("all"),
+        ratio: Some(Ranged {
+            value: mean.ratios[column]?,
             low_high: None,
-        });
-        Some(Line {
-            kind: "mean".into(),
-            area: mean.area.as_deref().unwrap_or("all"),
-            file,
-            ratio,
-            ..Line::default()
-        })
-    }
+        }),
+        ..Line::default()
+    })
+}
 
+impl Line<'_> {
     fn word(&self) -> Option<String> {
         let verdict = self.verdict?;
         Some(if self.error.is_some() && *verdict != Verdict::Baseline {

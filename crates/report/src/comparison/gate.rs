@@ -1,7 +1,6 @@
 //! The findings of a gate on a comparison, in words.
 
-use crate::comparison::row::share;
-use crate::numbers;
+use crate::comparison::row::{both_entries, share};
 use analysis::compare::{
     Comparison, Difference, EntriesRule, GateVerdict, Gated, GatedRow, NotJudged,
 };
@@ -10,12 +9,9 @@ use model::prose::{counted, few};
 
 /// The gate's decision on each row; empty without a gate.
 pub fn findings(comparison: &Comparison) -> Vec<Finding> {
-    let Some(gate) = &comparison.gate else {
-        return Vec::new();
-    };
-    gate.rows
-        .iter()
-        .map(|row| finding(comparison, gate.limit.unwrap_or_default(), row))
+    let gate = comparison.gate.iter();
+    gate.flat_map(|gate| gate.rows.iter().map(|row| (gate.limit, row)))
+        .map(|(limit, row)| finding(comparison, limit.unwrap_or_default(), row))
         .collect()
 }
 
@@ -55,19 +51,12 @@ fn finding(comparison: &Comparison, limit: f64, row: &GatedRow) -> Finding {
 
 /// `file.stat makes more kernel entries: stat x2 in new, stat x1 in old`
 fn entries(comparison: &Comparison, row: &GatedRow, difference: &Difference) -> String {
-    let Difference { entries, base } = difference;
-    let kind = if entries.total() > base.total() {
-        "more"
-    } else {
-        "other"
-    };
+    let is_more = difference.entries.total() > difference.base.total();
     format!(
-        "{} makes {kind} kernel entries: {} in {}, {} in {}",
+        "{} makes {} kernel entries: {}",
         row.key,
-        numbers::entries(entries),
-        comparison.label(row.column),
-        numbers::entries(base),
-        comparison.label(comparison.baseline)
+        if is_more { "more" } else { "other" },
+        both_entries(comparison, row.column, difference)
     )
 }
 

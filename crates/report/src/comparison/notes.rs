@@ -1,6 +1,6 @@
 //! The lines below the tables of a comparison: the meaning of terms, rows that were left out, and why ratios are missing.
 
-use crate::comparison::row::{Names, different_work, share};
+use crate::comparison::row::{Names, both_entries, share};
 use crate::conditions;
 use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
@@ -212,13 +212,13 @@ fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
     for row in &comparison.rows {
         for (column, verdict) in row.verdicts.iter().enumerate() {
             if let Verdict::DifferentWork(how) = verdict {
-                other.push((different_work(comparison, column, how), names.row(row)));
+                other.push((both_entries(comparison, column, how), names.row(row)));
             }
         }
     }
     grouped(other)
         .iter()
-        .map(|(text, names)| format!("{}: {text}", few(names)))
+        .map(|(text, names)| format!("{}: not the same operation: {text}", few(names)))
         .collect()
 }
 

@@ -185,10 +185,10 @@ pub fn judged(mark: Mark) -> Cell {
     Cell::styled(word(&mark, "").replace('_', " "), style)
 }
 
-/// `not the same operation: getpid x1 in new, none in old`
-pub fn different_work(comparison: &Comparison, column: usize, difference: &Difference) -> String {
+/// `getpid x1 in new, none in old`
+pub fn both_entries(comparison: &Comparison, column: usize, difference: &Difference) -> String {
     format!(
-        "not the same operation: {} in {}, {} in {}",
+        "{} in {}, {} in {}",
         numbers::entries(&difference.entries),
         comparison.label(column),
         numbers::entries(&difference.base),

@@ -35,7 +35,7 @@ fn tables(comparison: &Comparison) -> Vec<Table> {
     let groups = groups(comparison, &names);
     let mut tables: Vec<Table> = groups
         .iter()
-        .map(|(key, group)| table(comparison, key, group))
+        .map(|(unit, lines)| table(comparison, unit, lines))
         .collect();
     if comparison.columns.len() > 2 && !comparison.rows.is_empty() {
         tables.push(ratio_table(comparison, &names));
@@ -44,13 +44,6 @@ fn tables(comparison: &Comparison) -> Vec<Table> {
         tables.push(mean_table(comparison));
     }
     tables
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Group {
-    In(Unit),
-    /// Calls and unit of a scale.
-    Scaled(u64, String),
 }
 
 struct Line<'a> {
@@ -94,7 +87,7 @@ fn kinds(row: &ComparedRow) -> Vec<&'static str> {
     kinds.map(|((kind, _), _)| *kind).collect()
 }
 
-fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
+fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<String, Vec<Line<'a>>> {
     let emulated: HashSet<&str> = comparison
         .rows
         .iter()
@@ -108,18 +101,19 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
     });
     let derived = comparison.derived.iter();
     let derived = derived.map(|row| derived_line(comparison, row, names));
-    let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
+    let mut groups: IndexMap<String, Vec<Line>> = IndexMap::new();
     for (group, line) in measured.chain(derived) {
         groups.entry(group).or_default().push(line);
     }
     groups
 }
 
-fn group(scale: Option<&Scale>, in_instructions: bool) -> Group {
+/// `s for 67,108,864 calls`, `ns/op` or `instr/op`.
+fn unit(scale: Option<&Scale>, in_instructions: bool) -> String {
     match scale {
-        _ if in_instructions => Group::In(Unit::Instructions),
-        Some(scale) => Group::Scaled(scale.calls, scale.unit.clone()),
-        None => Group::In(Unit::Nanoseconds),
+        _ if in_instructions => per_operation(Unit::Instructions),
+        Some(scale) => format!("{} for {} calls", scale.unit, thousands(scale.calls as f64)),
+        None => per_operation(Unit::Nanoseconds),
     }
 }
 
@@ -128,7 +122,7 @@ fn measured_line<'a>(
     row: &'a ComparedRow,
     names: &Names,
     in_instructions: bool,
-) -> (Group, Line<'a>) {
+) -> (String, Line<'a>) {
     let scale = words::scale(comparison, row);
     let files = 0..comparison.columns.len();
     let line = Line {
@@ -136,14 +130,14 @@ fn measured_line<'a>(
         costs: files.map(|file| words::cost(row, file, scale)).collect(),
         row: Some(row),
     };
-    (group(scale, in_instructions), line)
+    (unit(scale, in_instructions), line)
 }
 
 fn derived_line<'a>(
     comparison: &Comparison,
     row: &ComparedDerived,
     names: &Names,
-) -> (Group, Line<'a>) {
+) -> (String, Line<'a>) {
     // A ratio has no unit: it belongs to the table of the rows that it is derived from.
     let scale = if row.combination == Combination::Ratio {
         let study = comparison.study.as_ref();
@@ -157,32 +151,24 @@ fn derived_line<'a>(
         costs: files.map(|file| words::derived(row, file)).collect(),
         row: None,
     };
-    (group(scale, row.unit == Unit::Instructions), line)
+    (unit(scale, row.unit == Unit::Instructions), line)
 }
 
-/// `s for 67,108,864 calls`, `ns/op` or `instr/op`.
-fn unit(group: &Group) -> String {
-    match group {
-        Group::Scaled(calls, unit) => format!("{unit} for {} calls", thousands(*calls as f64)),
-        Group::In(unit) => per_operation(*unit),
-    }
-}
-
-fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
+fn cost_table(comparison: &Comparison, unit: &str, lines: &[Line]) -> Table {
     let mut columns = Columns::new(lines).left("operation", |line| &line.name);
     for file in 0..comparison.columns.len() {
         columns = columns.right(comparison.label(file), |line| &line.costs[file]);
     }
     columns
         .table()
-        .titled(unit(group))
+        .titled(unit)
         .filtered(filter(lines.iter().map(|line| line.row)))
 }
 
 /// Both costs, and the ratio or, of instructions, the difference.
-fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
+fn pair_table(comparison: &Comparison, unit: &str, lines: &[Line]) -> Table {
     let other = 1 - comparison.baseline;
-    let exact = *group == Group::In(Unit::Instructions);
+    let exact = unit == per_operation(Unit::Instructions);
     let moved = comparison.reference[other]
         .mark()
         .is_some_and(Mark::is_change);
@@ -216,7 +202,7 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
         .expendable(1)
         .shown_if(moved && !exact)
         .table()
-        .titled(unit(group))
+        .titled(unit)
         .filtered(filter(lines.iter().map(|line| line.row)))
 }
 

@@ -4,9 +4,8 @@ use crate::conditions::tracers;
 use crate::numbers::{TimeUnit, counted, duration, percent, size, thousands, three_figures};
 use itertools::Itertools;
 use model::prose::{more, some};
-use model::{By, CallCount, Ending, Profile};
+use model::{By, CallCount, Ending, Profile, sum_by_key};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// The command, the name of the log, or the target.
 pub fn title(profile: &Profile) -> String {
@@ -181,7 +180,7 @@ pub fn tree(profile: &Profile, most: usize) -> Option<String> {
         .take(most);
     let left_out = profile.tree.len().saturating_sub(most);
     let left_out = more(left_out, "more, with fewer calls, are in the profile");
-    let parts: Vec<String> = shown
+    let mut parts = shown
         .map(|path| {
             let times = if path.processes > 1 {
                 format!(" x{}", thousands(path.processes as f64))
@@ -195,8 +194,7 @@ pub fn tree(profile: &Profile, most: usize) -> Option<String> {
                 counted(path.calls, "call")
             )
         })
-        .chain(left_out)
-        .collect();
+        .chain(left_out);
     Some(format!(
         "{}Processes: {}.",
         programs(profile, most),
@@ -206,14 +204,11 @@ pub fn tree(profile: &Profile, most: usize) -> Option<String> {
 
 /// `CPU time by program: cc1 1.20 s (200 processes), sh 0.30 s. `; empty if it is not known.
 fn programs(profile: &Profile, most: usize) -> String {
-    let mut programs: BTreeMap<&str, u64> = BTreeMap::new();
-    for group in &profile.groups {
+    let times = profile.groups.iter().flat_map(|group| {
         let times = [group.user_ns, group.system_ns, group.cpu_ns];
-        let cpu_ns = times.into_iter().flatten().fold(0, u64::saturating_add);
-        let sum = programs.entry(&group.name).or_default();
-        *sum = sum.saturating_add(cpu_ns);
-    }
-    let programs = programs.into_iter().filter(|(_, ns)| *ns > 0);
+        times.map(|ns| (group.name.as_str(), ns.unwrap_or(0)))
+    });
+    let programs = sum_by_key(times).into_iter().filter(|(_, ns)| *ns > 0);
     let programs = programs
         .sorted_by_key(|(_, ns)| Reverse(*ns))
         .map(|(name, ns)| {

@@ -62,6 +62,8 @@ fn group(by: By) -> Option<&'static str> {
 }
 
 type TotalColumns<'r> = Columns<'r, Total>;
+type Mean<'p> = &'p dyn Fn(&Total) -> Option<f64>;
+type Time = fn(&CallCount) -> Option<u64>;
 
 fn columns<'r>(profile: &Profile, by: By, totals: &'r [Total]) -> TotalColumns<'r> {
     let columns = names(by, totals);
@@ -99,23 +101,35 @@ fn times<'r>(columns: TotalColumns<'r>, profile: &Profile, by: By) -> TotalColum
     let all = profile.all_calls();
     let shown = by != By::Error;
     let timed = by == By::Call && !profile.latencies.is_empty();
-    let columns = states(columns, &all, shown);
-    let columns = each(columns, "CPU us/call", "mean_on_cpu_us", |t| {
-        t.count.mean_on_cpu_ns()
-    })
-    .expendable(3)
-    .shown_if(shown && all.on_cpu_ns.is_some());
-    let columns = each(columns, notes::mean(profile), "mean_us", |t| {
-        t.count.mean_ns()
-    })
-    .expendable(3)
-    .shown_if(shown && all.elapsed_ns.is_some());
-    let columns = each(columns, "p50 us", "p50_us", |t| latency(t)?.p50_ns)
-        .expendable(4)
-        .shown_if(timed);
-    let columns = each(columns, "p99 us", "p99_us", |t| latency(t)?.p99_ns)
-        .expendable(5)
-        .shown_if(timed);
+    let mut columns = states(columns, &all, shown);
+    let means: [(_, _, Mean, _, _); 4] = [
+        (
+            "CPU us/call",
+            "mean_on_cpu_us",
+            &|t| t.count.mean_on_cpu_ns(),
+            3,
+            shown && all.on_cpu_ns.is_some(),
+        ),
+        (
+            notes::mean(profile),
+            "mean_us",
+            &|t| t.count.mean_ns(),
+            3,
+            shown && all.elapsed_ns.is_some(),
+        ),
+        ("p50 us", "p50_us", &|t| latency(t)?.p50_ns, 4, timed),
+        ("p99 us", "p99_us", &|t| latency(t)?.p99_ns, 5, timed),
+    ];
+    for (title, field, ns, order, is_shown) in means {
+        let micros = |t: &Total| ns(t).map(|ns| ns / 1e3);
+        columns = columns
+            .right(title, |t| {
+                Cell::known_unless(t.count.is_untimed(), micros(t), significant)
+            })
+            .expendable(order)
+            .shown_if(is_shown)
+            .field(field, micros);
+    }
     columns
         .numbers(
             "% wall",
@@ -152,51 +166,33 @@ fn shares(columns: TotalColumns<'_>, all: u64) -> TotalColumns<'_> {
         })
 }
 
-fn states<'r>(columns: TotalColumns<'r>, all: &CallCount, shown: bool) -> TotalColumns<'r> {
-    let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns]
-        .into_iter()
-        .flatten()
-        .max()
-        .unwrap_or(0);
-    let unit = TimeUnit::for_seconds(largest as f64 / 1e9);
-    let time = |count: &CallCount, ns| {
-        Cell::known_unless(count.is_untimed(), in_seconds(ns), |seconds| {
-            unit.text(seconds)
-        })
-    };
+fn states<'r>(mut columns: TotalColumns<'r>, all: &CallCount, shown: bool) -> TotalColumns<'r> {
     // Worth the room of percentiles from a hundredth of the time on.
     let waited = all
         .runnable_ns
         .zip(all.elapsed_ns())
         .is_some_and(|(runnable, elapsed)| runnable > elapsed / 100);
+    let waiting = if waited { 2 } else { 6 };
+    let times: [(_, _, Time, _); 3] = [
+        ("on CPU", "on_cpu_s", |count| count.on_cpu_ns, 0),
+        ("runnable", "runnable_s", |count| count.runnable_ns, waiting),
+        ("blocked", "blocked_s", |count| count.blocked_ns, 0),
+    ];
+    let largest = times.iter().filter_map(|(_, _, ns, _)| ns(all)).max();
+    let unit = TimeUnit::for_seconds(largest.unwrap_or(0) as f64 / 1e9);
+    for (title, field, ns, order) in times {
+        let seconds = |t: &Total| in_seconds(ns(&t.count));
+        columns = columns
+            .right(&unit.title(title), |t| {
+                Cell::known_unless(t.count.is_untimed(), seconds(t), |seconds| {
+                    unit.text(seconds)
+                })
+            })
+            .expendable(order)
+            .shown_if(shown && ns(all).is_some())
+            .field(field, seconds);
+    }
     columns
-        .right(&unit.title("on CPU"), |t| time(&t.count, t.count.on_cpu_ns))
-        .shown_if(shown && all.on_cpu_ns.is_some())
-        .field("on_cpu_s", |t| in_seconds(t.count.on_cpu_ns))
-        .right(&unit.title("runnable"), |t| {
-            time(&t.count, t.count.runnable_ns)
-        })
-        .expendable(if waited { 2 } else { 6 })
-        .shown_if(shown && all.runnable_ns.is_some())
-        .field("runnable_s", |t| in_seconds(t.count.runnable_ns))
-        .right(&unit.title("blocked"), |t| {
-            time(&t.count, t.count.blocked_ns)
-        })
-        .shown_if(shown && all.blocked_ns.is_some())
-        .field("blocked_s", |t| in_seconds(t.count.blocked_ns))
-}
-
-fn each<'r>(
-    columns: TotalColumns<'r>,
-    title: &str,
-    field: &'static str,
-    ns: impl Fn(&Total) -> Option<f64>,
-) -> TotalColumns<'r> {
-    columns
-        .right(title, |t| {
-            Cell::known_unless(t.count.is_untimed(), ns(t).map(|ns| ns / 1e3), significant)
-        })
-        .field(field, |t| ns(t).map(|ns| ns / 1e3))
 }
 
 fn failures(count: u64) -> Cell {

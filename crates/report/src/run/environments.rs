@@ -153,18 +153,9 @@ fn by_environment(
     let columns = Columns::new(places).left("environment", |place| place.name);
     let mut columns = start_up::columns(columns, summary, |place| place.name);
     let has_start_up = !summary.start_ups.is_empty();
-    let mut parts: Vec<Vec<usize>> = Vec::new();
-    let mut next = 1;
-    if has_start_up {
-        parts.push(vec![1, 2]);
-        next = 3;
-    }
     for group in groups {
         let ratio = |place: &EnvironmentColumns| place.cell(group, doubted_versus);
         let has_ratio = places.iter().any(|place| !ratio(place).text.is_empty());
-        let last = next + usize::from(has_ratio);
-        parts.push((next..=last).collect());
-        next = last + 1;
         columns = columns
             .right(&name(group).text, |place| place.figure(group))
             .right("ratio", ratio)
@@ -185,7 +176,7 @@ fn by_environment(
     let start_up = has_start_up.then(|| start_up::NOTE.to_string());
     let notes = start_up.into_iter().chain(doubt_note(groups)).chain(notes);
     let whole = columns.table().titled(title(places)).noted(notes);
-    split(&whole, parts, width)
+    split(&whole, width)
 }
 
 fn by_case(
@@ -195,27 +186,31 @@ fn by_case(
     width: u16,
 ) -> Vec<Table> {
     let mut columns = Columns::new(groups).left("operation", name);
-    let mut parts: Vec<Vec<usize>> = Vec::new();
-    let mut next = 1;
     for place in places {
-        let last = next + usize::from(place.base.is_some());
-        parts.push((next..=last).collect());
-        next = last + 1;
         columns = columns
             .right(place.name, |group| place.figure(group))
             .right("ratio", |group| place.cell(group, doubted_versus))
             .shown_if(place.base.is_some());
     }
     if with_entries {
-        parts.push(vec![next]);
         columns = columns.left("kernel entries", entries_cell).wrapping();
     }
     let whole = columns.table().titled(title(places));
-    split(&whole.noted(doubt_note(groups)), parts, width)
+    split(&whole.noted(doubt_note(groups)), width)
 }
 
-/// Each with the first column and as many of `parts`, which are columns that stay together, as fit.
-fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
+/// Columns that stay with the one before them.
+const BESIDE: [&str; 2] = ["ratio", "MB"];
+
+/// Each with the first column and as many of the others as fit.
+fn split(whole: &Table, width: u16) -> Vec<Table> {
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for (i, column) in whole.columns().iter().enumerate().skip(1) {
+        match parts.last_mut() {
+            Some(part) if BESIDE.contains(&column.title.as_str()) => part.push(i),
+            _ => parts.push(vec![i]),
+        }
+    }
     let mut kept: Vec<Vec<usize>> = Vec::new();
     for part in parts {
         match kept

@@ -3,7 +3,7 @@
 use super::caller::{Caller, OPENS, Part, RENAMES, STATS, UNLINKS, added, done, is_one_of, share};
 use super::output::{Advice, PathUse};
 use indexmap::IndexMap;
-use model::{CallCount, ObjectCount, Profile};
+use model::{CallCount, ObjectCount, Profile, sum_by_key};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -36,16 +36,11 @@ pub fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> ByPa
 }
 
 pub fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
-    let mut changes = BTreeMap::new();
-    for object in profile
+    let changes = profile
         .objects
         .iter()
-        .filter(|object| is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES))
-    {
-        let times: &mut u64 = changes.entry(object.name.as_str()).or_default();
-        *times = times.saturating_add(done(&object.count));
-    }
-    changes
+        .filter(|object| is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES));
+    sum_by_key(changes.map(|object| (object.name.as_str(), done(&object.count))))
 }
 
 /// The calls on these paths without the first of each process, and how often each path was used. `number` counts those of an object.

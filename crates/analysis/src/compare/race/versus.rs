@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use stats::{BetweenRuns, findings, next_trimmed_ratio, trimmed};
 
 /// A command compared with another, both by their index in `results`. In an environment, `net` and `net_cpu` are compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Versus {
     /// The command that it is compared with.
     pub base: usize,
@@ -209,19 +209,13 @@ impl Versus {
         Versus {
             base,
             head,
-            wall: None,
-            cpu: None,
-            memory: None,
             difference: difference(&new.wall, &old.wall),
             cpu_difference: new
                 .cpu
                 .as_ref()
                 .zip(old.cpu.as_ref())
                 .and_then(|(new, old)| difference(new, old)),
-            causes: Vec::new(),
-            calls: None,
-            page_faults: None,
-            by_calls: None,
+            ..Versus::default()
         }
     }
 

@@ -106,14 +106,14 @@ pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
     Ok(planned)
 }
 
-/// A kernel that is not counted yet: its release, its machine and its file.
-type Todo<'a> = (&'a str, AtlasMachine, PathBuf);
+/// Its release, its machine and its file.
+type Kernel = (String, AtlasMachine, PathBuf);
 
 struct Build<'a> {
     args: &'a BuildArgs,
     planned: Vec<Planned>,
     interrupt: &'a Interrupt,
-    releases: Vec<String>,
+    kernels: Vec<Kernel>,
     missing: Mutex<Vec<String>>,
 }
 
@@ -138,11 +138,12 @@ pub fn run(args: &BuildArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Resu
         bail_usage!("no kernel to count: 'syscost kernel fetch 6.1' gets one");
     }
     store::atlas::write_about(&args.directory)?;
+    let kernels = releases.into_iter().map(|release| kernel(args, release));
     let build = Build {
         args,
         planned,
         interrupt,
-        releases,
+        kernels: usage(kernels.collect())?,
         missing: Mutex::default(),
     };
     build.count_kernels(&source)?;
@@ -150,13 +151,13 @@ pub fn run(args: &BuildArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Resu
     build.report(out)
 }
 
-impl Build<'_> {
-    fn machine(&self, release: &str) -> Result<(AtlasMachine, PathBuf)> {
-        let (machine, usual) = machine(release, self.args.cpu.as_deref(), &self.args.append)?;
-        let path = kernel_path(&self.args.directory, release, &machine, &usual);
-        Ok((machine, path))
-    }
+fn kernel(args: &BuildArgs, release: String) -> Result<Kernel> {
+    let (machine, usual) = machine(&release, args.cpu.as_deref(), &args.append)?;
+    let path = kernel_path(&args.directory, &release, &machine, &usual);
+    Ok((release, machine, path))
+}
 
+impl Build<'_> {
     fn miss(&self, what: &str, why: &anyhow::Error) {
         // After an interrupt everything fails, and none of it is a defect of the kernel.
         if !self.interrupt.is_set() {
@@ -185,31 +186,28 @@ impl Build<'_> {
     }
 
     fn count_kernels(&self, source: &Source) -> Result<()> {
-        let mut todo: Vec<Todo> = Vec::new();
-        for release in &self.releases {
-            let (machine, path) = usage(self.machine(release))?;
-            if !self.is_complete(&path) {
-                todo.push((release, machine, path));
-            }
-        }
+        let kernels = self.kernels.iter();
+        let todo: Vec<&Kernel> = kernels
+            .filter(|(.., path)| !self.is_complete(path))
+            .collect();
         // Before any kernel is fetched: a directory with counts of two probes would be useless.
         usage(self.check_probes(&todo))?;
-        let all = counted(self.releases.len(), "kernel");
-        let here = self.releases.len() - todo.len();
+        let all = counted(self.kernels.len(), "kernel");
+        let here = self.kernels.len() - todo.len();
         note(&format_args!("{all}, {here} of them already counted"));
         let pace = Pace::new(todo.len());
         // Fetches a kernel only when a job is free, so that at most a few images lie on the disk.
-        let tasks = self
-            .until_interrupted(todo)
-            .filter_map(|(release, machine, path)| {
-                let facts = source.get(release).map_err(|why| self.miss(release, &why));
-                Some((facts.ok()?, machine, path))
-            });
-        in_parallel(self.jobs(), tasks, |(facts, machine, path)| {
+        let tasks = self.until_interrupted(todo).filter_map(|kernel| {
+            let facts = source.get(&kernel.0);
+            let facts = facts.map_err(|why| self.miss(&kernel.0, &why));
+            Some((facts.ok()?, kernel))
+        });
+        // Several boots at once if there are more jobs than kernels.
+        let at_once = self.jobs().div_ceil(pace.all());
+        in_parallel(self.jobs(), tasks, |(facts, (_, machine, path))| {
             self.make(&facts.release, &pace, || {
-                let boots = Boots::new(self.args.boots, self.jobs(), &pace);
-                let kernel = count_kernel(self.interrupt, &facts, machine, &self.planned, boots)?;
-                store::atlas::write(&path, &kernel)?;
+                let kernel = self.count_kernel(&facts, machine, at_once)?;
+                store::atlas::write(path, &kernel)?;
                 Ok(format!("{} counted", facts.release))
             })
         });
@@ -236,7 +234,7 @@ impl Build<'_> {
         })
     }
 
-    fn check_probes(&self, todo: &[Todo]) -> Result<()> {
+    fn check_probes(&self, todo: &[&Kernel]) -> Result<()> {
         let known = store::atlas::read(&self.args.directory)
             .map(|atlas| atlas.kernels)
             .unwrap_or_default();
@@ -282,12 +280,8 @@ impl Build<'_> {
 
     /// Makes files of pairs that are missing or made of other counts, and removes those of pairs that are none any more.
     fn compare(&self, source: &Source) -> Result<()> {
-        let (mut machines, mut has_counts) = (Vec::new(), false);
-        for release in &self.releases {
-            let (machine, path) = self.machine(release)?;
-            has_counts |= path.exists();
-            machines.push(machine);
-        }
+        let machines: Vec<_> = self.kernels.iter().map(|(_, machine, _)| machine).collect();
+        let has_counts = self.kernels.iter().any(|(.., path)| path.exists());
         // Without counts of this machine, other machines' steps must not be removed.
         if self.interrupt.is_set() || !has_counts {
             return Ok(());
@@ -295,13 +289,13 @@ impl Build<'_> {
         let atlas = store::atlas::read(&self.args.directory)?;
         let pairs: Vec<Pair> = atlas::neighbours(&atlas.kernels)
             .into_iter()
-            .filter(|(_, after)| machines.contains(&after.machine))
+            .filter(|(_, after)| machines.contains(&&after.machine))
             .map(|(before, after)| self.pair([before, after]))
             .collect::<Result<_>>()?;
         for old in &atlas.steps {
             let path = self.steps_path([&old.before, &old.after], &old.machine)?;
             // A kernel that was inserted between two makes their old steps wrong.
-            if machines.contains(&old.machine) && pairs.iter().all(|pair| pair.path != path) {
+            if machines.contains(&&old.machine) && pairs.iter().all(|pair| pair.path != path) {
                 std::fs::remove_file(&path)
                     .with_context(|| format!("cannot remove {}", path.display()))?;
             }
@@ -340,19 +334,44 @@ impl Build<'_> {
         })
     }
 
+    /// The first boot has the emulator's and the probe's versions.
+    fn count_kernel(
+        &self,
+        facts: &Facts,
+        machine: &AtlasMachine,
+        at_once: usize,
+    ) -> Result<AtlasKernel> {
+        let environment = environment_of(&facts.release, machine);
+        let (planned, boots) = (&self.planned, self.args.boots);
+        let mut counted = count_boots(self.interrupt, &environment, planned, 0..boots, at_once)?;
+        ensure!(!counted.is_empty(), "no boot was requested");
+        let cells = cells(planned, &counted);
+        let first = counted.swap_remove(0);
+        Ok(AtlasKernel {
+            schema: ATLAS_KERNEL.to_string(),
+            release: facts.release.clone(),
+            machine: machine.clone(),
+            package: facts.package.clone(),
+            version: facts.version.clone(),
+            suite: facts.suite.clone(),
+            image: facts.sha256.clone(),
+            emulator: first.emulator,
+            probe: first.probe,
+            probe_digest: first.probe_digest,
+            boots,
+            cells,
+        })
+    }
+
     fn report(&self, out: &mut dyn Write) -> Result<Exit> {
+        let complete = self.kernels.iter();
+        let complete = complete.filter(|(.., path)| self.is_complete(path));
         writeln!(
             out,
             "{}: {} of {} counted",
             self.args.directory.display(),
-            self.releases
-                .iter()
-                .filter(|release| {
-                    self.machine(release)
-                        .is_ok_and(|(_, path)| self.is_complete(&path))
-                })
-                .count(),
-            counted(self.releases.len(), "kernel")
+            complete.count(),
+            counted(self.kernels.len(), "kernel")
         )?;
         let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         for line in missing.iter() {
@@ -370,57 +389,6 @@ impl Build<'_> {
     }
 }
 
-#[derive(Clone, Copy)]
-pub struct Boots {
-    number: u32,
-    at_once: usize,
-}
-
-impl Boots {
-    /// Several at once if there are more jobs than kernels.
-    pub fn new(number: u32, jobs: usize, kernels: &Pace) -> Boots {
-        Boots {
-            number,
-            at_once: jobs.div_ceil(kernels.all()),
-        }
-    }
-}
-
-fn count_kernel(
-    interrupt: &Interrupt,
-    facts: &Facts,
-    machine: AtlasMachine,
-    planned: &[Planned],
-    boots: Boots,
-) -> Result<AtlasKernel> {
-    let environment = environment_of(&facts.release, &machine);
-    let mut counted = count_boots(
-        interrupt,
-        &environment,
-        planned,
-        0..boots.number,
-        boots.at_once,
-    )?;
-    ensure!(!counted.is_empty(), "no boot was requested");
-    let cells = cells(planned, &counted);
-    let first = counted.swap_remove(0);
-    Ok(AtlasKernel {
-        schema: ATLAS_KERNEL.to_string(),
-        release: facts.release.clone(),
-        machine,
-        package: facts.package.clone(),
-        version: facts.version.clone(),
-        suite: facts.suite.clone(),
-        image: facts.sha256.clone(),
-        emulator: first.emulator,
-        probe: first.probe,
-        probe_digest: first.probe_digest,
-        boots: boots.number,
-        cells,
-    })
-}
-
-/// Counts all operations in one kernel. The first boot has the emulator's and the probe's versions.
 /// The counts of operations in a kernel in boots of these numbers, `at_once` of which run at a time.
 pub fn count_boots(
     interrupt: &Interrupt,

@@ -1,6 +1,5 @@
 //! All operations in two kernels: one table of those that changed, each with the functions responsible.
 
-use super::versus::change_cell;
 use crate::numbers::{instructions, signed};
 use crate::{Cell, Columns, Records, Table};
 use document::{Block, Document};
@@ -49,86 +48,64 @@ fn facts(diff: &KernelDiff) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A line of the table: an operation, or a function below it.
-enum Line<'a> {
-    Operation(&'a AtlasStep),
-    Function(&'a AtlasFunction),
-    /// The change that the functions above it leave, in instructions.
-    Others(f64),
-    Reason(&'a str),
+/// A line of the table: an operation, or what is below it.
+#[derive(Default)]
+struct Line {
+    name: String,
+    counts: [Cell; 2],
+    change: Cell,
+    percent: Cell,
 }
 
 fn changed(steps: &[AtlasStep]) -> Table {
-    let lines: Vec<Line> = steps.iter().flat_map(lines_of).collect();
+    let lines: Vec<Line> = steps.iter().flat_map(lines).collect();
     Columns::new(&lines)
-        .left("instructions", name)
-        .right("before", |line| count_cell(line, |(before, _)| before))
-        .right("after", |line| count_cell(line, |(_, after)| after))
-        .right("change", change)
-        .right("%", |line| match line {
-            Line::Operation(step) => {
-                Cell::from(signed(100.0 * step.growth(), |share| format!("{share:.1}")))
-            }
-            _ => Cell::default(),
-        })
+        .left("instructions", |line| &line.name)
+        .right("before", |line| &line.counts[0])
+        .right("after", |line| &line.counts[1])
+        .right("change", |line| &line.change)
+        .right("%", |line| &line.percent)
         .table()
 }
 
-fn lines_of(step: &AtlasStep) -> Vec<Line<'_>> {
-    let functions = step.functions.iter().map(Line::Function);
-    let named: i64 = step.functions.iter().map(function_change).sum();
-    let others = step.after - step.before - named as f64;
-    let others =
-        (!step.functions.is_empty() && others.abs() >= 1.0).then_some(Line::Others(others));
-    let reason = step.reason.iter().map(|reason| Line::Reason(reason));
-    std::iter::once(Line::Operation(step))
-        .chain(functions)
-        .chain(others)
-        .chain(reason)
-        .collect()
-}
-
-fn name(line: &Line) -> String {
-    match line {
-        Line::Operation(step) => step.operation.clone(),
-        Line::Function(function) => format!("  {}", function.name),
-        Line::Others(_) => "  all other functions".to_string(),
-        Line::Reason(reason) => format!("  ({reason})"),
+fn lines(step: &AtlasStep) -> Vec<Line> {
+    let change = step.after - step.before;
+    let mut lines = vec![Line {
+        name: step.operation.clone(),
+        counts: [step.before, step.after].map(|count| Cell::number(instructions(count), count)),
+        change: change_cell(change),
+        percent: signed(100.0 * step.growth(), |share| format!("{share:.1}")).into(),
+    }];
+    lines.extend(step.functions.iter().map(|function| Line {
+        name: format!("  {}", function.name),
+        counts: [function.before, function.after].map(|count| match count {
+            0 => Cell::from("-"),
+            count => Cell::from(count),
+        }),
+        change: change_cell(function_change(function)),
+        ..Line::default()
+    }));
+    let others = change - step.functions.iter().map(function_change).sum::<f64>();
+    if !step.functions.is_empty() && others.abs() >= 1.0 {
+        lines.push(Line {
+            name: "  all other functions".to_string(),
+            change: change_cell(others),
+            ..Line::default()
+        });
     }
+    lines.extend(step.reason.iter().map(|reason| Line {
+        name: format!("  ({reason})"),
+        ..Line::default()
+    }));
+    lines
 }
 
-fn count_cell(line: &Line, side: impl Fn((f64, f64)) -> f64) -> Cell {
-    match line {
-        Line::Operation(step) => {
-            let count = side((step.before, step.after));
-            Cell::number(instructions(count), count)
-        }
-        Line::Function(function) => {
-            let count = side((function.before as f64, function.after as f64));
-            if count == 0.0 {
-                Cell::from("-")
-            } else {
-                Cell::number(instructions(count), count)
-            }
-        }
-        Line::Others(_) | Line::Reason(_) => Cell::default(),
-    }
+fn change_cell(change: f64) -> Cell {
+    Cell::number(signed(change, instructions), change)
 }
 
-fn change(line: &Line) -> Cell {
-    match line {
-        Line::Operation(step) => {
-            let change = step.after - step.before;
-            Cell::number(signed(change, instructions), change)
-        }
-        Line::Function(function) => change_cell(function_change(function)),
-        Line::Others(change) => Cell::number(signed(*change, instructions), *change),
-        Line::Reason(_) => Cell::default(),
-    }
-}
-
-fn function_change(function: &AtlasFunction) -> i64 {
-    function.after.cast_signed() - function.before.cast_signed()
+fn function_change(function: &AtlasFunction) -> f64 {
+    function.after as f64 - function.before as f64
 }
 
 fn not_judged(rows: &[NotJudged]) -> Table {
@@ -175,8 +152,8 @@ fn functions(step: &AtlasStep) -> String {
     step.functions
         .iter()
         .map(|function| {
-            let change = function.after as f64 - function.before as f64;
-            format!("{} {}", function.name, signed(change, instructions))
+            let change = signed(function_change(function), instructions);
+            format!("{} {change}", function.name)
         })
         .join("; ")
 }

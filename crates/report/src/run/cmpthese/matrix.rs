@@ -22,11 +22,10 @@ pub struct Marks {
 impl Marks {
     /// Corrected for the number of pairs in all matrices.
     pub fn new(matrices: &[&[Timing]]) -> Marks {
-        let pairs: Vec<(&Timing, &Timing)> =
-            matrices.iter().flat_map(|timings| pairs(timings)).collect();
-        let tested = pairs
+        let tested = matrices
             .iter()
-            .filter_map(|(a, b)| a.measurement.zip(b.measurement));
+            .flat_map(|timings| timings.iter().array_combinations())
+            .filter_map(|[a, b]| a.measurement.zip(b.measurement));
         let p_values: Vec<Option<f64>> =
             tested.clone().map(|(a, b)| paired_p_value(a, b)).collect();
         let untested = p_values.iter().filter(|p| p.is_none()).count();
@@ -76,15 +75,6 @@ impl Marks {
 fn key<T>(a: &T, b: &T) -> (usize, usize) {
     let (a, b) = (ptr::from_ref(a).addr(), ptr::from_ref(b).addr());
     (a.min(b), a.max(b))
-}
-
-fn pairs<'a, 'b>(
-    timings: &'a [Timing<'b>],
-) -> impl Iterator<Item = (&'a Timing<'b>, &'a Timing<'b>)> {
-    timings
-        .iter()
-        .enumerate()
-        .flat_map(|(i, a)| timings[i + 1..].iter().map(move |b| (a, b)))
 }
 
 /// The lines of the matrix, aligned as Perl's Benchmark aligns them.
