@@ -18,8 +18,7 @@ const MAIN: f64 = 0.5;
 /// Figures that differ by a smaller share need no explanation.
 const APART: f64 = 0.1;
 
-/// ` Cause: pread64 takes 10.9 times as long a call (1.20 -> 13.1 us): 0.31 of the 0.33 s (0.32 to
-/// 0.34).`
+/// ` Cause: pread64 takes 10.9 times as long a call (1.20 -> 13.1 us): 0.31 s of the difference of 0.33 s (0.32 to 0.34).`
 pub fn sentence(versus: &Versus) -> String {
     let Some([difference, low, high]) = versus.explained() else {
         return String::new();
@@ -48,12 +47,12 @@ pub fn sentence(versus: &Versus) -> String {
         "Largest part"
     };
     let mut text = format!(
-        " {begin}: {}: {} of the {whole}",
+        " {begin}: {}: {} of the difference of {whole}",
         describe(versus, first),
-        size(first, difference, |seconds| unit.text(seconds))
+        size(first, difference)
     );
     for cause in others {
-        let size = size(cause, difference, |seconds| unit.with_name(seconds));
+        let size = size(cause, difference);
         text += &format!("; {}: {size}", describe(versus, cause));
     }
     text += ".";
@@ -65,11 +64,11 @@ pub fn sentence(versus: &Versus) -> String {
     text
 }
 
-fn size(cause: &Cause, difference: f64, text: impl Fn(f64) -> String) -> String {
+fn size(cause: &Cause, difference: f64) -> String {
     if cause.seconds / difference > 1.0 {
         "all".to_string()
     } else {
-        text(cause.seconds.abs())
+        TimeUnit::for_seconds(difference.abs()).with_name(cause.seconds.abs())
     }
 }
 
