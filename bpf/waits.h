@@ -10,6 +10,9 @@
 #define KERNEL_THREAD 0x00200000
 #define EXITING 4
 
+/* A lock on a file, or a message: QUEUE of crates/trace/src/bpf/wakes.rs, as what ends the call's own waits. */
+#define WAITS_IN_QUEUE (8 << 4)
+
 INLINE u32 waits_of(u32 number, u32 gate)
 {
 	return number < NUMBERS ? config.waits_of[(number + (gate & 1) * NUMBERS) & (2 * NUMBERS - 1)] : 0;
@@ -271,7 +274,8 @@ INLINE void count_wait(struct window *w, struct task *task, struct task_struct *
 	((u64 *)&key.key)[1] = call->second & KIND_BITS;
 	((u64 *)&key.key)[1] |= (u64)wait_value(w, task, regs, number, gate, result) << 48;
 	/* Else a timer, a signal or a disk ended it. */
-	if (!is_on_disk((u8)(call->second >> 40)) && (result > 0 || (result == 0 && row->what != WHAT_SET)))
+	if ((result > 0 || (result == 0 && row->what != WHAT_SET)) &&
+	    (!is_on_disk((u8)(call->second >> 40)) || waits_of(number, gate) & WAITS_IN_QUEUE))
 		key.waker = forget(w, hash_of_waker(w, task));
 	note_thread(&key, current);
 	if (config.stacks >= STACKS_OF_WAITS && wants_stacks() && !call->unfinished)

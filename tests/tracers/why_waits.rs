@@ -110,6 +110,30 @@ fn a_sync_has_its_file() {
     }
 }
 
+/// Its holder released it, so nobody holds it when tracing ends.
+#[test]
+fn a_lock_on_a_file_has_the_process_that_gave_it_up() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let lock = place.path().join("lock").display().to_string();
+    let script = format!("flock {lock} sleep 0.3 & sleep 0.1; flock {lock} true");
+    place.write("locks.sh", script);
+    let done = place.run("why --format json --report why.json -- sh locks.sh");
+    expect_status(&done, 0);
+    let found = Waits {
+        output: String::new(),
+        document: place.parsed("why.json"),
+    };
+    let wait = found.longest("flock");
+    assert_eq!(
+        (&wait["reason"], &wait["on"], &wait["by"]),
+        (&"lock".into(), &lock.into(), &"flock".into()),
+        "{wait}"
+    );
+}
+
 #[test]
 fn a_lock_of_the_kernel_has_the_function_that_wanted_it() {
     if !Path::new("/sys/kernel/tracing/events/lock/contention_begin").exists() {

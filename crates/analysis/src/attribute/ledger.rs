@@ -300,9 +300,14 @@ fn described(
 
 /// Names sockets, locks and files, but no condition variables, whose addresses mean nothing to a reader.
 fn on(wait: &WaitCount, state: State) -> Option<String> {
+    let on = wait.on.as_deref()?;
+    let is_condition = on.starts_with("futex ") && !wait.lock;
     let is_named = wait.peer.is_some()
         || matches!(state, State::Blocked { because } if because <= Because::Reader)
-            && (wait.lock || reason(wait) != Reason::Lock);
-    let on = if is_named { wait.on.as_deref() } else { None };
-    on.and_then(|on| named(on, wait.by.is_some()))
+            && !is_condition;
+    if is_named {
+        named(on, wait.by.is_some())
+    } else {
+        None
+    }
 }

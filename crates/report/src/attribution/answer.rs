@@ -259,8 +259,11 @@ fn lock_bound(ledger: &Ledger) -> Option<String> {
         _ => format!(" in {}", some(&functions, MOST_FUNCTIONS)),
     };
     let holder = waits[0].by.as_ref().map_or_else(String::new, |by| {
-        let is_unnamed = by.strip_prefix("thread ") == Some(process);
-        let by = if is_unnamed { "another thread" } else { by };
+        let by = match by.strip_prefix("thread ") {
+            Some(name) if name == process => "another thread".to_string(),
+            None if by == process => format!("another {process} process"),
+            _ => by.clone(),
+        };
         format!(", which {by} holds")
     });
     Some(format!(
