@@ -219,9 +219,9 @@ fn limited() -> Option<ControlGroup> {
     for mount in mounts.lines() {
         let fields: Vec<&str> = mount.split(' ').collect();
         let (file, quota) = match fields[2] {
-            "cgroup2" => ("cpu.max", "20000 100000"),
+            "cgroup2" => ("cpu.max", "5000 100000"),
             "cgroup" if fields[3].split(',').any(|name| name == "cpu") => {
-                ("cpu.cfs_quota_us", "20000")
+                ("cpu.cfs_quota_us", "5000")
             }
             _ => continue,
         };
