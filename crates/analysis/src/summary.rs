@@ -63,7 +63,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
         machine,
         control: None,
         warnings: recorded
-            .chain(RunWarning::about_rounds(run, &panel.calm))
+            .chain(Disturbed::new(&run.host, &panel.calm).map(RunWarning::Disturbed))
             .chain(RunWarning::about_host(&run.host))
             .chain(more_derived)
             .collect(),

@@ -1,7 +1,7 @@
 //! What a study adds to a table: title, question and answer, the column of scaled costs, and the cells of derived rows.
 
 use crate::numbers::{in_unit, signed, thousands, three_figures};
-use crate::{Cell, Style, comparison};
+use crate::{Cell, Style};
 use analysis::derive::DerivedRow;
 use analysis::summary::Summary;
 use itertools::Itertools;
@@ -72,19 +72,16 @@ pub fn flat(text: &str) -> String {
     text.split_whitespace().join(" ")
 }
 
-fn derived_case(row: &DerivedRow) -> Case {
-    Case {
+/// `lstat - fstat depth=4 = difference`
+pub fn derived_name(row: &DerivedRow) -> Cell {
+    let case = Case {
         name: Some(row.name.clone()),
         params: row.params.clone(),
         environment: String::new(),
         ..Case::native("")
-    }
-}
-
-/// `lstat - fstat depth=4 = difference`
-pub fn derived_name(row: &DerivedRow) -> Cell {
+    };
     Cell::styled(
-        format!("{} ({})", derived_case(row), word(&row.combination, "")),
+        format!("{case} ({})", word(&row.combination, "")),
         Style::Heading,
     )
 }
@@ -117,11 +114,6 @@ pub fn derived_interval(row: &DerivedRow) -> Cell {
         .and_then(|value| value.low_high)
         .map(|(low, high)| format!("{} .. {}", number(row, low), number(row, high)))
         .into()
-}
-
-/// The verdict on a ratio; empty for differences.
-pub fn derived_verdict(row: &DerivedRow) -> Cell {
-    row.verdict.map(comparison::row::judged).into()
 }
 
 /// `None` if the value is too close to 0.

@@ -1,6 +1,6 @@
 //! Doubts about a run or a row.
 
-use model::{Host, Run};
+use model::Host;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Calm;
@@ -79,7 +79,7 @@ const BUSY_SHARE: f64 = 0.25;
 pub const FEW_CALM: f64 = 10.0;
 
 impl Disturbed {
-    fn new(host: &Host, calm: &Calm) -> Option<Disturbed> {
+    pub fn new(host: &Host, calm: &Calm) -> Option<Disturbed> {
         let slower_percent = host.disturbed_percent;
         let undisturbed_percent = match slower_percent {
             Some(_) => 0.0,
@@ -93,10 +93,6 @@ impl Disturbed {
 }
 
 impl RunWarning {
-    pub fn about_rounds(run: &Run, calm: &Calm) -> Option<RunWarning> {
-        Disturbed::new(&run.host, calm).map(RunWarning::Disturbed)
-    }
-
     /// A hypervisor that took CPU time, and CPUs that other programs kept busy.
     pub fn about_host(host: &Host) -> impl Iterator<Item = RunWarning> {
         let stolen = host

@@ -34,7 +34,10 @@ pub fn explained(
     let chosen: Vec<&Planned> = steps
         .iter()
         .filter(|step| is_explained(step))
-        .filter_map(|step| planned_for(planned, step))
+        .filter_map(|step| {
+            let mut planned = planned.iter();
+            planned.find(|planned| planned.case.to_string() == step.operation)
+        })
         .take(effort.steps)
         .collect();
     let sides = in_parallel(effort.jobs, environments.into_iter(), |environment| {
@@ -54,12 +57,6 @@ pub fn explained(
         .into_iter()
         .map(|step| explained_step(functions_of(&step), step, effort.steps))
         .collect())
-}
-
-fn planned_for<'a>(planned: &'a [Planned], step: &AtlasStep) -> Option<&'a Planned> {
-    planned
-        .iter()
-        .find(|planned| planned.case.to_string() == step.operation)
 }
 
 fn explained_step(

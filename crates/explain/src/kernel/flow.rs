@@ -1,12 +1,28 @@
 //! Where control goes after an instruction, from its bytes. Pure.
 
 mod arm64;
-mod step;
-
-pub use step::{Kind, Step};
 
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
 use std::collections::BTreeMap;
+
+/// What an instruction does to the flow of control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    pub kind: Kind,
+    pub next: u64,
+    /// Where it goes if it does: to itself if it repeats. `None` if its bytes do not say.
+    pub target: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// To the next one, or to itself if it repeats.
+    Next,
+    Branch,
+    Jump,
+    Call,
+    Return,
+}
 
 pub struct Code64 {
     pieces: BTreeMap<u64, Vec<u8>>,

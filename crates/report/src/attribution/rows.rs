@@ -48,7 +48,7 @@ pub fn shortened(mut rows: Vec<Row>, most: usize, names: usize, rest: &str) -> V
     rows
 }
 
-/// A table of the rows with their shares of `whole_s`.
+/// A table of the rows with their shares of `whole_s`. Pages and `why` leave out its empty columns.
 pub fn table(rows: &[Row], whole_s: f64) -> Table {
     let unit = TimeUnit::for_seconds(whole_s);
     let columns = Columns::new(rows)
@@ -68,16 +68,13 @@ pub fn table(rows: &[Row], whole_s: f64) -> Table {
         .right(&unit.title("CPU"), |row| {
             Cell::known(row.cpu_s, |seconds| unit.text(seconds))
         })
-        .shown_if(rows.iter().any(|row| row.cpu_s.is_some()))
         .right("waits", |row| row.waits)
-        .shown_if(rows.iter().any(|row| row.waits.is_some()))
         .right("ms each", |row| {
             let each = row
                 .waits
                 .map(|waits| 1e3 * row.seconds / waits.max(1) as f64);
             Cell::known(each, |each| format!("{each:.2}"))
         })
-        .shown_if(rows.iter().any(|row| row.waits.is_some()))
         .left("what", |row| &row.what)
         .wrapping();
     columns.table()

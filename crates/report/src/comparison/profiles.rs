@@ -46,11 +46,6 @@ fn headline(comparison: &ProfileComparison) -> String {
 
 type Quantities = fn(&Counts) -> Option<Span>;
 
-fn has_any(rows: &[&ProfileRow], quantity: Quantities) -> bool {
-    let mut counts = rows.iter().flat_map(|row| &row.counts);
-    counts.any(|counts| quantity(counts).is_some_and(|span| span.most > 0))
-}
-
 /// Whether the gate fails because of such a count.
 fn has_grown(comparison: &ProfileComparison, of: CountKind) -> bool {
     let mut rows = comparison.gate.iter().flat_map(|gate| &gate.rows);
@@ -76,7 +71,8 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
         };
         columns = columns.right(&title, |row| change(row, column, comparison.baseline));
     }
-    let timed = if has_any(&rows, |c| c.on_cpu_ns) {
+    let mut counts = rows.iter().flat_map(|row| &row.counts);
+    let timed = if counts.any(|c| c.on_cpu_ns.is_some_and(|span| span.most > 0)) {
         &comparison.columns[..]
     } else {
         &[]
@@ -97,9 +93,6 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
         ),
         ("bytes", CountKind::Bytes, |c| c.bytes, 4),
     ] {
-        if !has_any(&rows, quantity) {
-            continue;
-        }
         let order = order * u8::from(!has_grown(comparison, count_kind));
         for (index, column) in comparison.columns.iter().enumerate() {
             columns = columns
@@ -330,7 +323,8 @@ fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
 /// `budget openat=200 exceeded: 431 calls, of which 380 depth 3, 120 ENOENT`
 pub fn exceeded_line(exceeded: &Exceeded) -> String {
     let call = &exceeded.budget.call;
-    let parts = exceeded.parts.iter().map(|part| share_of(part, call));
+    let parts = exceeded.parts.iter();
+    let parts = parts.map(|part| format!("{} {}", thousands(part.calls as f64), named(part, call)));
     let which = match some(parts, 3) {
         none if none.is_empty() => none,
         parts => format!(", of which {parts} (a call may be several of these)"),
@@ -341,11 +335,6 @@ pub fn exceeded_line(exceeded: &Exceeded) -> String {
         spelled(exceeded.calls),
         plural(exceeded.calls.most, noun(CountKind::Calls, call))
     )
-}
-
-/// `380 depth 3`
-fn share_of(part: &Part, row: &str) -> String {
-    format!("{} {}", thousands(part.calls as f64), named(part, row))
 }
 
 /// The unit of a row, also of a section's row.

@@ -6,17 +6,15 @@
 
 mod group;
 mod matrix;
-mod timing;
 
 use crate::run::warnings::of_run;
 use analysis::summary::Summary;
 use document::Block;
 use document::write::text::LONGEST_NOTE;
-use group::{Group, groups};
+use group::{Group, Timing, groups};
 use matrix::Marks;
 use model::clean::cut;
 use model::{Outcome, Run};
-use timing::Timing;
 
 /// How a run is shown.
 #[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]

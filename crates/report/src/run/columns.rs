@@ -1,6 +1,6 @@
 //! The columns of a run: one list for text, Markdown, pages, CSV and rows. A new column is one entry in `columns`.
 
-use crate::comparison::row::Marks;
+use crate::comparison::row::{Marks, judged};
 use crate::numbers::{
     entries, half_width, in_unit, instructions, nanoseconds, rate, significant, three_figures,
 };
@@ -330,7 +330,7 @@ impl<'a> Line<'a> {
             figure: study::derived_value(row),
             unit: Some(row.unit),
             interval: study::derived_interval(row),
-            verdict: study::derived_verdict(row),
+            verdict: row.verdict.map(judged).into(),
             precision: Cell::known(half_width_percent, half_width),
             entries: study::derived_entries(row),
         }

@@ -1,7 +1,7 @@
 //! Instructions of arm64 that do not go on to the next one, as in Arm's Architecture Reference Manual for A-profile, C4.1 (branches,
 //! exception generating and system instructions).
 
-use super::step::{Kind, Step};
+use super::{Kind, Step};
 
 /// Bits that are looked at, their value, what the instruction does, and where its displacement in words is: lowest bit and width,
 /// or a width of 0 if a register or the system says where it goes.

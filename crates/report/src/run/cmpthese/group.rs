@@ -1,12 +1,12 @@
 //! Which cases are in the same matrix: all, or, if the same names were measured with several sets of parameters, those
 //! with the same set, like a loop around cmpthese.
 
-use super::{LONGEST_NOTE, Timing};
+use super::LONGEST_NOTE;
 use crate::numbers::instructions;
 use crate::run::columns::environments;
-use analysis::summary::{Row, RowFigure, Summary};
+use analysis::summary::{Row, RowCost, RowFigure, Summary};
 use model::clean::cut;
-use model::{Case, Record, Run, grouped};
+use model::{Case, Measurement, Record, Run, grouped};
 
 const LONGEST_NAME: usize = 200;
 
@@ -17,6 +17,29 @@ pub struct Group<'a> {
     pub timings: Vec<Timing<'a>>,
     /// Cases without a time, with the reason.
     pub others: Vec<(String, String)>,
+}
+
+/// One case in Benchmark's terms.
+#[derive(Debug)]
+pub struct Timing<'a> {
+    pub name: String,
+    /// Waits included. More than 0.
+    pub rate: f64,
+    pub measurement: Option<&'a Measurement>,
+}
+
+/// The shortest time that has a rate, in nanoseconds.
+const SHORTEST_NS: f64 = 1e-6;
+
+impl<'a> Timing<'a> {
+    fn new(name: String, figure: &RowCost, record: &'a Record) -> Timing<'a> {
+        let rate = 1e9 / figure.median.0.max(SHORTEST_NS);
+        Timing {
+            name,
+            rate: rate.max(f64::MIN_POSITIVE),
+            measurement: record.outcome.measurement(),
+        }
+    }
 }
 
 type Pair<'a> = (&'a Row, &'a Record);
