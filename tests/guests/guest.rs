@@ -19,7 +19,7 @@ fn a_guest_answers_on_several_channels() {
     assert!(guest.file("/proc/cmdline").unwrap()[0].ends_with("audit=0"));
     assert_eq!(
         guest.file("/proc/sys/kernel/osrelease").unwrap(),
-        [guest.release()]
+        [guest.release.as_str()]
     );
     let (first, second) = (
         guest.channel("op id.getppid").unwrap(),

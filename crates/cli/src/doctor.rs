@@ -6,7 +6,7 @@ use super::output::tables;
 use super::terminal::screen;
 use anyhow::Result;
 use measure::doctor::{Finding, State, findings, verdict};
-use measure::session::{RunOptions, Session, add_facts};
+use measure::session::{RunOptions, Session, Sides, add_facts};
 use model::Host;
 use report::{Cell, Columns, Format, Style, Table, write_table};
 use std::io::Write;
@@ -34,9 +34,9 @@ pub fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<()> {
 
 /// With the clock's cost and step, which stay unknown if no probe can be started.
 fn host(sources: &Sources) -> Host {
-    let session = Session::open(RunOptions::default());
+    let session = Session::open(RunOptions::default(), Sides::One);
     let mut host = match &session {
-        Ok(session) => session.host().clone(),
+        Ok(session) => session.host.clone(),
         Err(_) => Host {
             taxes: taxes(sources),
             ..facts(sources, None)

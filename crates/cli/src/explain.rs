@@ -14,7 +14,7 @@ use super::terminal::screen;
 use analysis::summary::summarize;
 use anyhow::{Context, Result, bail};
 use measure::plan::{self, Choices, Code, Setting, Subject, Surroundings};
-use measure::session::{Job, Keep, RunOptions, Session};
+use measure::session::{Job, Keep, RunOptions, Session, Sides};
 use model::code::{Cost, Explained, Explanation};
 use model::{COLD, Operation, Planned, Role, SHARED, THREADS, pattern};
 use report::{Format, write_answer};
@@ -87,7 +87,7 @@ pub fn run(args: &ExplainArgs, out: &mut dyn Write) -> Result<()> {
         .iter()
         .find(|name| kernel::is_emulated(name));
     check(args, emulated)?;
-    let mut session = usage(Session::open(options(args)))?;
+    let mut session = usage(Session::open(options(args), Sides::One))?;
     let catalogue = std::mem::take(&mut session.catalogue);
     if let Some(environment) = emulated {
         let subject = usage(subject(args, &catalogue))?;
@@ -257,7 +257,7 @@ fn explanation(
         .iter()
         .find(|operation| operation.id == case.operation)
         .context("a case without an operation")?;
-    let mut explanation = explain::explain(session.workers(), planned, operation)
+    let mut explanation = explain::explain(&session.workers, planned, operation)
         .with_context(|| format!("{case} in {}", case.environment))?;
     if !args.environments.is_empty() {
         explanation.what += &format!(", in {}", case.environment);

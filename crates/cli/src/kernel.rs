@@ -107,8 +107,8 @@ fn find_architecture(name: &str) -> Result<Architecture> {
 pub fn run(args: &KernelArgs, out: &mut dyn Write) -> Result<Exit> {
     let interrupt = Interrupt::on_signals()?;
     let done = match &args.command {
-        KernelCommand::Fetch(args) => fetch(args, &interrupt, out).map(Exit::from),
-        KernelCommand::List(args) => list(args, &interrupt, out).map(Exit::from),
+        KernelCommand::Fetch(args) => fetch(args, out).map(Exit::from),
+        KernelCommand::List(args) => list(args, out).map(Exit::from),
         KernelCommand::Remove(args) => remove(args).map(Exit::from),
         KernelCommand::Atlas(args) => atlas::run(args, &interrupt, out),
         KernelCommand::Diff(args) => diff::run(args, &interrupt, out),
@@ -121,7 +121,7 @@ pub fn run(args: &KernelArgs, out: &mut dyn Write) -> Result<Exit> {
     }
 }
 
-fn fetch(args: &FetchArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<()> {
+fn fetch(args: &FetchArgs, out: &mut dyn Write) -> Result<()> {
     let architecture = args.machine.architecture()?;
     for version in &args.versions {
         if !version.starts_with(|first: char| first.is_ascii_digit()) {
@@ -129,7 +129,7 @@ fn fetch(args: &FetchArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result
         }
     }
     let images = Images::open()?;
-    let mut mirror = Mirror::open(&images, architecture, interrupt, &note::<str>)?;
+    let mut mirror = Mirror::open(&images, architecture, &note::<str>)?;
     // All of them before the first is fetched: a misspelt one should not be found out last.
     let mut packages = Vec::new();
     for version in &args.versions {
@@ -149,14 +149,14 @@ fn fetch(args: &FetchArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result
     write(&kernels, args.machine.format, out)
 }
 
-fn list(args: &ListArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<()> {
+fn list(args: &ListArgs, out: &mut dyn Write) -> Result<()> {
     let images = Images::open()?;
     let fetched = fetched_kernels(&images);
     if !args.available {
         return write(&fetched, args.machine.format, out);
     }
     let architecture = args.machine.architecture()?;
-    let mut mirror = Mirror::open(&images, architecture, interrupt, &note::<str>)?;
+    let mut mirror = Mirror::open(&images, architecture, &note::<str>)?;
     let kernels: Vec<Kernel> = mirror
         .all()?
         .iter()

@@ -283,7 +283,7 @@ pub fn in_environments(pricing: &Pricing, names: &[&str], time: Duration) -> Res
         .chain(pricing.operations.iter().copied())
         .collect();
     let args: RunArgs = parsed("run", words)?;
-    let session = Session::open(args.options(None))?;
+    let session = Session::open(args.options(None), Sides::One)?;
     let plan = args.plan(&session, None, &Sides::One)?;
     let job = Job {
         planned: plan.planned,
@@ -321,7 +321,7 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
         let left = |whole: Duration| whole.saturating_sub(begun.elapsed());
         options.whole = options.whole.map(left);
     }
-    let mut session = usage(Session::open_sides(options, sides.clone()))?;
+    let mut session = usage(Session::open(options, sides.clone()))?;
     let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
     check_gate(args, study.as_ref(), &plan)?;
     note_choices(args, &session);

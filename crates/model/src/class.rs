@@ -55,27 +55,16 @@ pub fn power_below(value: u64) -> u64 {
     value.checked_ilog2().map_or(0, |log| 1 << log)
 }
 
-/// Numbers are argument positions, from 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drives {
     /// Bytes returned, through a descriptor.
-    Bytes {
-        descriptor: u8,
-    },
-    Descriptor {
-        argument: u8,
-    },
-    Path {
-        argument: u8,
-    },
+    Bytes,
+    Descriptor,
+    Path,
     /// A length in bytes; the result is not a byte count.
-    Length {
-        argument: u8,
-    },
+    Length,
     /// The number of descriptors in a set.
-    Set {
-        argument: u8,
-    },
+    Set,
 }
 
 use Drives::{Bytes, Descriptor, Length, Path, Set};
@@ -84,37 +73,42 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Names are the kernel's, for all architectures.
-const TABLE: &[(Drives, &str)] = &[
+/// What drives the cost, the position of the argument with it, from 0, and the kernel's names, for all architectures.
+const TABLE: &[(Drives, u8, &str)] = &[
     (
-        Bytes { descriptor: 0 },
+        Bytes,
+        0,
         "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 recvfrom sendto recvmsg sendmsg \
          recv send getdents getdents64 sendfile sendfile64 splice tee vmsplice copy_file_range",
     ),
     (
-        Descriptor { argument: 0 },
+        Descriptor,
+        0,
         "close fstat lseek fsync fdatasync ioctl fcntl fcntl64 dup dup2 dup3 ftruncate fchmod fchown fstatfs flock \
          accept accept4 connect bind listen shutdown getsockopt setsockopt getsockname getpeername fchdir fallocate \
          fadvise64 sync_file_range recvmmsg sendmmsg",
     ),
     (
-        Path { argument: 0 },
+        Path,
+        0,
         "open stat stat64 lstat lstat64 access readlink unlink mkdir rmdir rename link symlink chmod chown lchown \
          truncate creat execve chdir statfs statfs64 getxattr lgetxattr setxattr utime utimes mknod",
     ),
     (
-        Path { argument: 1 },
+        Path,
+        1,
         "openat openat2 newfstatat fstatat64 statx faccessat faccessat2 readlinkat unlinkat mkdirat renameat \
          renameat2 linkat fchmodat fchmodat2 fchownat utimensat execveat mknodat inotify_add_watch",
     ),
-    (Path { argument: 2 }, "symlinkat"),
+    (Path, 2, "symlinkat"),
     (
-        Length { argument: 1 },
+        Length,
+        1,
         "mmap mmap2 munmap mremap mprotect madvise msync mlock munlock getrandom",
     ),
-    (Set { argument: 1 }, "poll ppoll ppoll_time64"),
-    (Set { argument: 0 }, "select pselect6 _newselect"),
-    (Set { argument: 2 }, "epoll_wait epoll_pwait epoll_pwait2"),
+    (Set, 1, "poll ppoll ppoll_time64"),
+    (Set, 0, "select pselect6 _newselect"),
+    (Set, 2, "epoll_wait epoll_pwait epoll_pwait2"),
 ];
 
 impl Drives {
@@ -126,10 +120,10 @@ impl Drives {
         };
         let number = number.map(|number| self.rounded(number));
         match self {
-            Bytes { .. } | Length { .. } => class.size = number,
-            Path { .. } => class.depth = number,
-            Set { .. } => class.set = number,
-            Descriptor { .. } => {}
+            Bytes | Length => class.size = number,
+            Path => class.depth = number,
+            Set => class.set = number,
+            Descriptor => {}
         }
         class
     }
@@ -137,22 +131,24 @@ impl Drives {
     /// Sizes and sets are rounded down to a power of two.
     pub fn rounded(self, number: u64) -> u64 {
         match self {
-            Bytes { .. } | Length { .. } | Set { .. } => power_below(number),
-            Path { .. } | Descriptor { .. } => number,
+            Bytes | Length | Set => power_below(number),
+            Path | Descriptor => number,
         }
     }
 }
 
-/// The arguments that drive the cost of a call; `None` if it hardly depends on them. `name` must not include a gate such as `(i386)`.
-pub fn drives(name: &str) -> Option<Drives> {
-    static BY_NAME: LazyLock<HashMap<&str, Drives>> = LazyLock::new(|| names().collect());
+/// What drives the cost of a call, with the position of its argument; `None` if the cost hardly depends on arguments. `name` must not
+/// include a gate such as `(i386)`.
+pub fn drives(name: &str) -> Option<(Drives, u8)> {
+    static BY_NAME: LazyLock<HashMap<&str, (Drives, u8)>> = LazyLock::new(|| names().collect());
     BY_NAME.get(name).copied()
 }
 
-fn names() -> impl Iterator<Item = (&'static str, Drives)> {
-    TABLE
-        .iter()
-        .flat_map(|(drives, names)| names.split_whitespace().map(|name| (name, *drives)))
+fn names() -> impl Iterator<Item = (&'static str, (Drives, u8))> {
+    TABLE.iter().flat_map(|(drives, argument, names)| {
+        let names = names.split_whitespace();
+        names.map(|name| (name, (*drives, *argument)))
+    })
 }
 
 /// How many names there are between slashes.
@@ -181,7 +177,7 @@ mod tests {
 
     #[test]
     fn arguments_become_classes() {
-        assert_eq!(drives("read"), Some(Bytes { descriptor: 0 }));
+        assert_eq!(drives("read"), Some((Bytes, 0)));
         assert_eq!(drives("getpid"), None);
         assert_eq!(drives("futex"), None);
         assert_eq!(
@@ -201,7 +197,7 @@ mod tests {
     #[test]
     fn one_decoder_puts_numbers_into_classes() {
         fn class(name: &str, number: Option<u64>) -> Class {
-            drives(name).unwrap().class(None, number)
+            drives(name).unwrap().0.class(None, number)
         }
 
         assert_eq!(class("select", Some(5)).set, Some(4));

@@ -3,6 +3,7 @@
 //! Messages may quote text from the file (names, wrong values): always as an excerpt, cleaned and bounded.
 
 use model::clean::excerpt;
+use std::borrow::Cow;
 use std::path::Path;
 use std::{fmt, io};
 
@@ -94,20 +95,15 @@ impl FileKind {
 
 #[derive(Debug)]
 pub enum Problem {
-    Missing,
     Directory,
-    Denied,
     Read(io::Error),
     TooLarge(u64),
     Empty,
-    Encoded(&'static str),
     Truncated(Location),
     NotJson(Location, String),
     /// The reason, and the remedy.
-    Strace(&'static str),
+    Other(Cow<'static, str>),
     Foreign,
-    /// A file of another program: its probable format, and the remedy.
-    OfAnother(String),
     OtherKind(String),
     Newer(u64),
     Mistyped(Location, String),
@@ -138,25 +134,26 @@ impl Problem {
         let (noun, again) = (kind.noun, kind.again);
         let damaged = format!("the file was edited or damaged: take another copy, or {again}");
         match self {
-            Problem::Missing => "no such file: check its name".to_string(),
             Problem::Directory => format!("is a directory: name a {noun}"),
-            Problem::Denied => {
-                "cannot be opened (permission denied): ask its owner for access, or copy it where you may \
-                read it"
-                    .to_string()
+            Problem::Read(error) => {
+                format!("cannot be read ({error}): check the disk and the path")
             }
-            Problem::Read(error) => format!("cannot be read ({error}): check the disk and the path"),
             Problem::TooLarge(bytes) => {
-                format!("is larger than {} MiB, the most a {noun} may have: {}", bytes >> 20, kind.smaller)
+                format!(
+                    "is larger than {} MiB, the most a {noun} may have: {}",
+                    bytes >> 20,
+                    kind.smaller
+                )
             }
             Problem::Empty => format!("is empty: name the {noun} of {}", kind.origin),
             Problem::Truncated(place) => format!(
                 "the file is incomplete ({place}): it was truncated or is still being written; copy it again, or \
                  {again}"
             ),
-            Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),
-            Problem::Strace(what) | Problem::Encoded(what) => (*what).to_string(),
-            Problem::OfAnother(words) => words.clone(),
+            Problem::NotJson(place, why) => {
+                format!("is not JSON ({place}: {why}): name a {noun} of syscost")
+            }
+            Problem::Other(words) => words.to_string(),
             Problem::Foreign => format!(
                 "is not a syscost {noun}: it is JSON without \"schema\": \"{}\"; name the file of {}",
                 kind.schema(),
@@ -180,7 +177,10 @@ impl Problem {
                 kind.smaller
             ),
             Problem::Write(error, left) => {
-                format!("cannot be written ({error}): make room, or choose another place; {}", left.words())
+                format!(
+                    "cannot be written ({error}): make room, or choose another place; {}",
+                    left.words()
+                )
             }
         }
     }

@@ -38,7 +38,7 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
         .read_to_end(&mut bytes)
         .map_err(problem)?;
     if let Some(encoding) = encoding(&bytes) {
-        return Err(Problem::Encoded(encoding));
+        return Err(Problem::Other(encoding.into()));
     }
     if !may_begin_json(&bytes) && !strace::begins(&bytes) && !is_text(&bytes) {
         return Ok(bytes);
@@ -85,8 +85,10 @@ fn is_text(first: &[u8]) -> bool {
 
 fn problem(error: io::Error) -> Problem {
     match error.kind() {
-        ErrorKind::NotFound => Problem::Missing,
-        ErrorKind::PermissionDenied => Problem::Denied,
+        ErrorKind::NotFound => Problem::Other("no such file: check its name".into()),
+        ErrorKind::PermissionDenied => Problem::Other(
+            "cannot be opened (permission denied): ask its owner for access, or copy it where you may read it".into(),
+        ),
         ErrorKind::IsADirectory => Problem::Directory,
         _ => Problem::Read(error),
     }

@@ -135,7 +135,7 @@ fn traced(path: &Path, bytes: &[u8]) -> Result<Profile, StoreError> {
         clean::line(&path.to_string_lossy())
     };
     strace::read(bytes, &name)
-        .map_err(|error| from_file(path, &profile::KIND, Problem::Strace(error)))
+        .map_err(|error| from_file(path, &profile::KIND, Problem::Other(error.into())))
 }
 
 pub enum Stored {

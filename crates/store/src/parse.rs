@@ -9,7 +9,7 @@ pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head, String), Problem>
     well_formed(bytes).ok_or_else(|| match explain::<D>(bytes) {
         // Another program's file gets a message about that program, which helps more than a position in JSON.
         problem @ (Problem::NotJson(..) | Problem::Foreign) => {
-            foreign::described(bytes).map_or(problem, Problem::OfAnother)
+            foreign::described(bytes).map_or(problem, |words| Problem::Other(words.into()))
         }
         problem => problem,
     })

@@ -20,6 +20,11 @@ pub fn now_ns(clock: ClockId) -> Result<u64, Errno> {
     Ok(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
+/// The largest number if there are more.
+pub fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// 0 before 1970.
 pub fn since_1970() -> Duration {
     SystemTime::now()

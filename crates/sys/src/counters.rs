@@ -2,7 +2,7 @@
 //! exclude_guest is set: workers run no guests.
 
 use super::Sources;
-use super::perf::{Attributes, DISABLE, DISABLED, ENABLE, INHERIT, control, open};
+use super::perf::{ANY_CPU, Attributes, DISABLE, DISABLED, ENABLE, INHERIT, control, open};
 use super::proc_stat::{self, ProcStat};
 use super::tree::numbers;
 use model::{EVENTS, Event};
@@ -21,7 +21,7 @@ pub type Offer = Vec<(&'static Event, Result<(), String>)>;
 /// Opens each one on this process for a moment.
 pub fn offer(sources: &Sources) -> Offer {
     fn tried(event: &Event) -> Result<(), Errno> {
-        open(&attributes(event), 0).map(drop)
+        open(&attributes(event), 0, ANY_CPU).map(drop)
     }
 
     EVENTS
@@ -54,12 +54,9 @@ fn attributes(event: &Event) -> Attributes {
         _ => 0,
     };
     Attributes {
-        kind: event.kind,
-        size: size_of::<Attributes>() as u32,
-        config: event.config,
         read_format: WITH_TIMES,
         flags: excluded | DISABLED | INHERIT,
-        ..Attributes::default()
+        ..Attributes::new(event.kind, event.config)
     }
 }
 
@@ -68,7 +65,11 @@ pub struct Counter(File);
 impl Counter {
     /// Attaches a counter to a process and what it starts from now on. It does not count until it is switched on.
     pub fn attach(event: &Event, pid: u32) -> io::Result<Counter> {
-        Ok(Counter(open(&attributes(event), pid.cast_signed())?))
+        Ok(Counter(open(
+            &attributes(event),
+            pid.cast_signed(),
+            ANY_CPU,
+        )?))
     }
 
     /// Starts or stops counting, in all children that have been started since.

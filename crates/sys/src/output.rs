@@ -2,7 +2,7 @@
 //! signal that ends this program ends the other.
 
 use super::pidfd;
-use super::process::wait_readable;
+use super::process::{kill_group, wait_readable};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek};
@@ -48,7 +48,8 @@ pub fn output_within(command: &mut Command, most: Duration) -> Result<Output> {
     })
 }
 
-/// Killed if a flag is set or after `most`; the processes that it has started are left to the janitor.
+/// Killed if a flag is set or after `most`, with its process group if it has one of its own; other processes that it has started are left
+/// to the janitor.
 fn wait(child: &mut Child, stops: &[Arc<AtomicBool>], most: Duration) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
     let begun = Instant::now();
@@ -58,6 +59,7 @@ fn wait(child: &mut Child, stops: &[Arc<AtomicBool>], most: Duration) -> Result<
     while !wait_readable(&process, LOOK) {
         let is_stopped = stops.iter().any(|stop| stop.load(Ordering::Relaxed));
         if is_stopped || begun.elapsed() > most {
+            kill_group(child.id());
             child.kill()?;
             child.wait()?;
             let kind = if is_stopped {

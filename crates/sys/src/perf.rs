@@ -23,6 +23,17 @@ pub struct Attributes {
     pub config1: u64,
 }
 
+impl Attributes {
+    pub fn new(kind: u32, config: u64) -> Attributes {
+        Attributes {
+            kind,
+            size: size_of::<Attributes>() as u32,
+            config,
+            ..Attributes::default()
+        }
+    }
+}
+
 pub const SOFTWARE: u32 = 1;
 pub const DISABLED: u64 = 1;
 pub const INHERIT: u64 = 1 << 1;
@@ -41,21 +52,12 @@ pub const DISABLE: u64 = NO_DATA | 0x2401;
 /// PERF_EVENT_IOC_SET_BPF, on the architectures that BPF programs are built for.
 const SET_BPF: u64 = 0x4004_2408;
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
-const ANY_CPU: libc::c_int = -1;
-const ALL_TASKS: libc::c_int = -1;
+pub const ANY_CPU: libc::c_int = -1;
+pub const ALL_TASKS: libc::c_int = -1;
 const NO_GROUP: libc::c_int = -1;
 
-/// The caller's if `tid` is 0.
-pub fn open(attributes: &Attributes, tid: i32) -> Result<File, Errno> {
-    open_on(attributes, tid, ANY_CPU)
-}
-
-/// Opens an event of all tasks on one CPU, which needs privilege.
-pub fn open_of_cpu(attributes: &Attributes, cpu: u32) -> Result<File, Errno> {
-    open_on(attributes, ALL_TASKS, cpu.cast_signed())
-}
-
-fn open_on(attributes: &Attributes, tid: i32, cpu: libc::c_int) -> Result<File, Errno> {
+/// The caller's if `tid` is 0. All tasks on one CPU need privilege.
+pub fn open(attributes: &Attributes, tid: i32, cpu: libc::c_int) -> Result<File, Errno> {
     // SAFETY: the kernel reads `size` bytes, the size of the structure; a result that is not negative is a new
     // descriptor, which nothing else owns.
     unsafe {

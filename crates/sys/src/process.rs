@@ -178,7 +178,8 @@ pub fn children(process: i32) -> Vec<i32> {
         .collect()
 }
 
-fn threads_of(process: i32) -> Vec<i32> {
+/// Empty if it has ended.
+pub fn threads_of(process: i32) -> Vec<i32> {
     numbers(&format!("/proc/{process}/task"))
 }
 

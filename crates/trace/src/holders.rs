@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use sys::proc_stat;
+use sys::tree::numbers;
 
 /// Calls that wait for locks of files.
 const LOCKS: [&str; 3] = ["flock", "fcntl", "fcntl64"];
@@ -84,9 +85,8 @@ impl Search {
             return Vec::new();
         }
         let known = self.0.entry(what).or_insert_with(|| {
-            let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-            all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-                .filter(|pid| is_one(*pid))
+            let all = numbers("/proc").into_iter();
+            all.filter(|pid| is_one(*pid))
                 .take(MOST)
                 .map(named)
                 .collect()

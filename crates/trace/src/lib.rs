@@ -30,5 +30,3 @@ pub use ptrace::LOST_PRIVILEGE;
 pub use run::{Bound, Watcher, run, run_bound, watch};
 pub use target::{Command, LaunchError, Running, Target, words};
 pub use tracer::{Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
-
-use tracer::threads;

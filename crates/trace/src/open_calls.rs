@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use sys::bpf::Live;
+use sys::bpf::{Live, text};
 use sys::proc_stat;
 use sys::usage::Used;
 
@@ -97,13 +97,12 @@ impl<'a> OpenCalls<'a> {
 
     /// `row` is the wait in the call that the thread is in, if any.
     pub fn thread(&mut self, live: &Live, ended: bool, row: WaitCount) -> Thread {
-        let name = live.name.split(|byte| *byte == 0).next();
         Thread {
             ended,
             process: row.process.clone(),
             pid: live.process,
             tid: live.pid,
-            name: String::from_utf8_lossy(name.unwrap_or_default()).into_owned(),
+            name: text(&live.name).into_owned(),
             time: time(&live.used),
             open: match live.inside {
                 0 => None,

@@ -10,8 +10,9 @@ use anyhow::{Context, Error, Result};
 use measure::runner::{Interrupt, RunDirectory};
 use model::{Ending, Failure, Profile, Usage};
 use std::cell::RefCell;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use sys::Sources;
+use sys::clock;
 use sys::host::facts;
 use sys::launch::Launch;
 use sys::process::name_of;
@@ -66,9 +67,7 @@ fn whole(options: &TraceOptions, trace: impl FnOnce(Follow) -> Result<Profile>) 
     // Before anything is attached: it would be recorded as a tax of the machine.
     let host = facts(&Sources::default(), None);
     let scope = options.target.scope();
-    let started_unix_s = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |time| time.as_secs());
+    let started_unix_s = clock::since_1970().as_secs();
     let collected = trace(&mut |tracer, until| tracer.follow(until))?;
     let command = match &options.target {
         Target::Command(command) => command
@@ -298,7 +297,7 @@ fn collect(
 ) -> Result<Profile> {
     follow(tracer, until)?;
     // Before the counts are read, which may take longer than a short command.
-    let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let wall_ns = clock::ns(begun.elapsed());
     let collected = tracer.collect()?;
     let usage = collected.usage.or(Usage {
         wall_ns: Some(wall_ns),

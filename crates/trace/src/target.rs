@@ -14,8 +14,9 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use sys::launch::{Identity, Launch, Step, ignored_signals};
+use sys::output::output_within;
 use sys::owner;
 use sys::process::is_executable;
 use sys::status::Status;
@@ -117,21 +118,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = process::Command::new(program);
     command.args(arguments).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| match error.kind() {
+    let output = output_within(&mut command, PATIENCE);
+    let output = output.map_err(|error| match error.kind() {
         ErrorKind::NotFound => "not installed".to_string(),
+        ErrorKind::TimedOut => format!("no answer within {} s", PATIENCE.as_secs()),
         _ => error.to_string(),
     })?;
-    let deadline = Instant::now() + PATIENCE;
-    while child.try_wait().is_ok_and(|status| status.is_none()) {
-        if Instant::now() >= deadline {
-            let _ = child.kill().and_then(|()| child.wait());
-            return Err(format!("no answer within {} s", PATIENCE.as_secs()));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let output = child.wait_with_output();
-    let output = output.map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into());
     }

@@ -1,7 +1,7 @@
 //! The interface of all tracers, and their options.
 
 use super::target::{Running, Target};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use model::Profile;
 use nix::errno::Errno;
 use std::sync::Arc;
@@ -96,14 +96,6 @@ pub trait Tracer {
 
     /// Detaches and returns everything that was collected, or an error. The caller fills in missing usage from the kernel's accounting.
     fn collect(&mut self) -> Result<Profile>;
-}
-
-pub fn threads(pid: u32) -> Result<Vec<u32>> {
-    let entries =
-        std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("no process {pid}"))?;
-    Ok(entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect())
 }
 
 pub const RINGS_USED: &str =

@@ -110,7 +110,7 @@ pub fn is_emulated(name: &str) -> bool {
 fn explained(session: &Session, planned: &Planned, what: &str) -> Result<KernelExplanation> {
     let case = &planned.case;
     let snippet = case.language.is_some().then_some(case);
-    let booted = Recorder::boot(session.workers(), &case.environment, snippet);
+    let booted = Recorder::boot(&session.workers, &case.environment, snippet);
     booted
         .and_then(|mut guest| guest.explain(planned, what))
         .with_context(|| format!("{case} in {}", case.environment))

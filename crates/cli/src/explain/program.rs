@@ -8,7 +8,7 @@ use crate::terminal::screen;
 use anyhow::Result;
 use explain::program::{RUNS, measure};
 use measure::runner::Environment;
-use measure::session::{RunOptions, Session};
+use measure::session::{RunOptions, Session, Sides};
 use model::program::ProgramInKernels;
 use report::{program_document, write_answer};
 use std::ffi::OsString;
@@ -54,8 +54,8 @@ pub fn counted(
         verify: false,
         ..RunOptions::default()
     };
-    let session = usage(Session::open(options))?;
-    let workers = session.workers();
+    let session = usage(Session::open(options, Sides::One))?;
+    let workers = &session.workers;
     measure(workers, command, environments, RUNS, &mut note::<str>)
 }
 

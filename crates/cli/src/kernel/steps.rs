@@ -92,7 +92,7 @@ fn side(interrupt: &Interrupt, environment: &str, chosen: &[&Planned]) -> Result
         return Ok(Vec::new());
     }
     let session = session(interrupt)?;
-    let workers = session.workers();
+    let workers = &session.workers;
     let mut guest = None;
     Ok(chosen
         .iter()

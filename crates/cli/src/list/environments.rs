@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use crate::terminal::screen;
 use anyhow::Result;
 use measure::runner::Environment;
-use measure::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
+use measure::session::{Readiness, RunOptions, Session, Sides, Stage, Watch, readiness};
 use model::prose::few;
 use model::{JsonDocument, Unit, grouped, word};
 use report::{Cell, Columns, Format, Style, Table, write_answer};
@@ -54,7 +54,7 @@ pub fn run(format: Format, out: &mut dyn Write) -> Result<()> {
 }
 
 fn all() -> Result<Vec<Listed>> {
-    let session = Session::open(RunOptions::default())?;
+    let session = Session::open(RunOptions::default(), Sides::One)?;
     let progress = Progress::new();
     progress.stage(Stage::Starting);
     let names = Environment::names();
@@ -62,7 +62,7 @@ fn all() -> Result<Vec<Listed>> {
     for (i, name) in names.iter().enumerate() {
         progress.advance(i as f64 / names.len() as f64, name);
         let environment = Environment::find(name)?;
-        let (status, reason) = readiness(session.workers(), &environment);
+        let (status, reason) = readiness(&session.workers, &environment);
         let started_with = if environment.has_starter() {
             environment.run
         } else {

@@ -69,7 +69,7 @@ impl Session {
         let (collected, torn) = snapshot;
 
         Counts {
-            at_ns: u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            at_ns: sys::clock::ns(self.begun.elapsed()),
             groups: collected.groups,
             latencies: collected.latencies,
             tracer: collected.tracer,

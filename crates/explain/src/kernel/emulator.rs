@@ -5,7 +5,7 @@
 
 use super::flow::Code64;
 use super::names::failed_at;
-use measure::guest::{Guest, Machine, Monitor, Options, ToCount};
+use measure::guest::{Guest, Machine, Monitor, Options};
 use measure::runner::Workers;
 use model::{Counted, Failure};
 use serde_json::json;
@@ -61,7 +61,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// In a guest of its own, as `run` counts it. This one pauses: it uses its CPU even while it waits.
-    pub fn counted(&mut self, case: ToCount) -> Result<Counted, Failure> {
+    pub fn counted(&mut self, case: String) -> Result<Counted, Failure> {
         self.monitor.execute("stop", json!({}))?;
         let guest = self.machine.ask(self.workers, &[case]);
         let counted = guest.and_then(|guest| guest.planned(0));

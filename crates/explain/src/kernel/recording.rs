@@ -8,7 +8,7 @@ use super::log::Log;
 use super::names::{KERNEL, Names};
 use super::tree::tree;
 use crate::recording::{NO_RUN, SINGLE, run_address};
-use measure::guest::{Channel, Options, ToCount};
+use measure::guest::{Channel, Options, line_to_count};
 use measure::runner::Workers;
 use model::explained::{Call, KernelExplanation};
 use model::{Case, Failure, Planned, Returned};
@@ -111,7 +111,7 @@ impl<'a> Recorder<'a> {
             what: what.to_string(),
             params: case.effective_params(),
             environment: self.environment.clone(),
-            kernel: self.emulator.guest.release().to_string(),
+            kernel: self.emulator.guest.release.clone(),
             instructions: tree.total,
             counted,
             returned,
@@ -128,8 +128,8 @@ impl<'a> Recorder<'a> {
         if is_single(planned.limit) {
             return Ok(None);
         }
-        let case = ToCount::new(planned, greeting.to_string());
-        Ok(self.emulator.counted(case)?.per_operation())
+        let line = line_to_count(planned, greeting);
+        Ok(self.emulator.counted(line)?.per_operation())
     }
 
     fn cut(

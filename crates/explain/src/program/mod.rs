@@ -120,7 +120,7 @@ impl Lab<'_> {
         ordered.sort_unstable();
         Ok(ProgramInKernel {
             environment: environment.to_string(),
-            kernel: emulator.guest.release().to_string(),
+            kernel: emulator.guest.release.clone(),
             runs,
             instructions: ordered[ordered.len() / 2],
             fewest: ordered[0],

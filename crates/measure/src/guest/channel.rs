@@ -124,27 +124,12 @@ impl Drop for Channel {
     }
 }
 
-pub struct ToCount {
-    pub greeting: String,
-    pub limit: Option<u64>,
-    /// Whether what it leaves to others counts too, in long batches: for operations of which short
-    /// batches do not agree.
-    pub is_deferred: bool,
-}
-
-impl ToCount {
-    pub fn new(planned: &Planned, greeting: String) -> ToCount {
-        ToCount {
-            greeting,
-            limit: planned.limit,
-            is_deferred: planned.traits.switches || planned.traits.children,
-        }
-    }
-
-    pub(super) fn line(&self) -> String {
-        let kind = if self.is_deferred { "deferred" } else { "own" };
-        format!("count {} {kind} {}", self.limit.unwrap_or(0), self.greeting)
-    }
+/// The line of a plan that counts a case. What it leaves to others counts too, in long batches, for operations of which short batches do
+/// not agree.
+pub fn line_to_count(planned: &Planned, greeting: &str) -> String {
+    let is_deferred = planned.traits.switches || planned.traits.children;
+    let kind = if is_deferred { "deferred" } else { "own" };
+    format!("count {} {kind} {greeting}", planned.limit.unwrap_or(0))
 }
 
 pub(super) fn counted(line: &str) -> Result<Counted, Failure> {
@@ -171,15 +156,14 @@ fn parse(line: &str) -> Option<Counted> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{Case, Role};
 
     #[test]
     fn a_case_is_one_line_and_its_count_another() {
-        let case = ToCount {
-            greeting: "op file.lstat depth=4".into(),
-            limit: None,
-            is_deferred: true,
-        };
-        assert_eq!(case.line(), "count 0 deferred op file.lstat depth=4");
+        let mut planned = Planned::new(Case::native("file.lstat"), Role::Asked);
+        planned.traits.children = true;
+        let line = line_to_count(&planned, "op file.lstat depth=4");
+        assert_eq!(line, "count 0 deferred op file.lstat depth=4");
         let read = counted("counted 192 768 63291:252747 63290:252746").unwrap();
         assert_eq!((read.fewer, read.more, read.batches.len()), (192, 768, 2));
         for line in [

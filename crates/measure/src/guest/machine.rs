@@ -4,7 +4,7 @@ use super::console::{BOOT, Console, INIT};
 use super::files::Files;
 use super::initramfs::{Facts as FileFacts, Initramfs, PROGRAM};
 use super::kept::{self, Loading, State};
-use super::{Channel, CommandFiles, Monitor, Program, ToCount, Traced, images};
+use super::{Channel, CommandFiles, Monitor, Program, Traced, images};
 use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
 use assets::CONFINE;
@@ -118,10 +118,10 @@ impl Machine {
         Ok(functions(&lines))
     }
 
-    /// Starts a guest that counts these cases before it takes any input; [`Guest::planned`] returns them.
-    pub fn ask(&self, workers: &Workers, plan: &[ToCount]) -> Result<Guest, Failure> {
+    /// Starts a guest that counts the cases of these lines before it takes any input; [`Guest::planned`] returns them.
+    pub fn ask(&self, workers: &Workers, plan: &[String]) -> Result<Guest, Failure> {
         let secret = format!("{:016x}.", rand::random::<u64>());
-        let lines: String = plan.iter().map(|case| case.line() + "\n").collect();
+        let lines: String = plan.iter().map(|line| format!("{line}\n")).collect();
         let way = self.environment.confine.as_deref().unwrap_or_default();
         let asked = self.asked(&format!("{secret} {way}\n{lines}"));
         let (mut command, state) = asked.map_err(|error| failed(&self.environment.name, &error))?;
@@ -223,9 +223,10 @@ fn begin(workers: &Workers, monitor: &mut Monitor, state: Option<String>) -> Res
 pub struct Guest {
     console: Rc<RefCell<Console>>,
     pub monitor: Option<Monitor>,
-    release: String,
+    pub release: String,
     program: OsString,
-    command: Vec<String>,
+    /// `{run}` stands for the directory of its files.
+    pub command: Vec<String>,
     channels: Cell<u32>,
     timeout: Duration,
 }
@@ -241,15 +242,6 @@ impl Guest {
     /// Of the environment `name`, e.g. `linux-6.1`, once it has settled.
     pub fn boot(workers: &Workers, name: &str, options: &Options) -> Result<Guest, Failure> {
         Machine::new(workers, name, options)?.ask(workers, &[])
-    }
-
-    pub fn release(&self) -> &str {
-        &self.release
-    }
-
-    /// `{run}` stands for the directory of its files.
-    pub fn command(&self) -> Vec<String> {
-        self.command.clone()
     }
 
     pub fn emulator(&self) -> Option<String> {

@@ -21,7 +21,7 @@ mod program;
 mod states;
 mod traced;
 
-pub use channel::{Channel, ToCount};
+pub use channel::{Channel, line_to_count};
 pub use initramfs::Facts as FileFacts;
 pub use machine::{Guest, Machine, Options, kernel};
 pub use monitor::Monitor;

@@ -4,11 +4,10 @@ use anyhow::{Context, Result};
 use model::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
 use sys::output::stop_by;
+use sys::threads::Lookout;
 
 const STEP: Duration = Duration::from_millis(50);
 
@@ -53,31 +52,21 @@ impl Interrupt {
     /// # Errors
     /// If no thread can be started.
     pub fn or_at(&self, end: Instant) -> Result<Deadline> {
-        let (sender, receiver) = channel();
         let (signals, interrupt) = (self.clone(), Interrupt::default());
         let late = interrupt.clone();
-        thread::Builder::new()
-            .spawn(move || {
-                signals.wait(end, &receiver);
-                late.0.store(true, Ordering::SeqCst);
-            })
-            .context("cannot start a thread")?;
+        let lookout = Lookout::start(STEP, move || {
+            let is_over = signals.is_set() || Instant::now() >= end;
+            late.0.fetch_or(is_over, Ordering::SeqCst);
+            !is_over
+        });
         Ok(Deadline {
             interrupt,
-            _unless_dropped: sender,
+            _lookout: lookout?,
         })
-    }
-
-    fn wait(&self, end: Instant, dropped: &Receiver<()>) {
-        while !self.is_set() && Instant::now() < end {
-            if dropped.recv_timeout(STEP) == Err(RecvTimeoutError::Disconnected) {
-                return;
-            }
-        }
     }
 }
 
 pub struct Deadline {
     pub interrupt: Interrupt,
-    _unless_dropped: Sender<()>,
+    _lookout: Lookout,
 }

@@ -64,13 +64,8 @@ impl Workers {
 
     /// Cases in the environment `name` are native ones run in `directory`, if not in the run's own.
     pub fn add_directory(&mut self, name: &str, directory: Option<RunDirectory>) {
-        self.variants.insert(
-            name.to_string(),
-            Variant {
-                directory: directory.map(|directory| Rc::new(RefCell::new(directory))),
-                ..Variant::default()
-            },
-        );
+        let directory = directory.map(|directory| Rc::new(RefCell::new(directory)));
+        self.variants.entry(name.to_string()).or_default().directory = directory;
     }
 
     /// One that a user's command makes.
@@ -85,14 +80,8 @@ impl Workers {
     /// The file is missing, not executable, or needs a loader that this machine lacks.
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
         // Copied, so that a build that replaces it meanwhile does not change the run.
-        let probe = Some(self.directory.borrow().add_program("probe-versus", path)?);
-        self.variants.insert(
-            name.to_string(),
-            Variant {
-                probe,
-                ..Variant::default()
-            },
-        );
+        let probe = self.directory.borrow().add_program("probe-versus", path)?;
+        self.variants.entry(name.to_string()).or_default().probe = Some(probe);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! measured in the same rounds as all others; `counting` has those whose instructions are counted.
 
 use crate::engine::{Launcher, Worker};
-use crate::guest::{Channel, Guest, Machine, Options, ToCount, Traced};
+use crate::guest::{Channel, Guest, Machine, Options, Traced, line_to_count};
 use crate::runner::{Workers, names_fixtures};
 use model::{Case, Counted, EnvironmentFacts, Facts, Failure, Planned, Reply};
 use std::collections::BTreeMap;
@@ -87,10 +87,12 @@ impl LazyGuest {
             .map_err(Failure::clone)
     }
 
-    fn asked(&self) -> Vec<ToCount> {
+    fn asked(&self) -> Vec<String> {
         self.plan[self.asked.clone()]
             .iter()
-            .map(|planned| ToCount::new(planned, self.greeting(&planned.case).unwrap_or_default()))
+            .map(|planned| {
+                line_to_count(planned, &self.greeting(&planned.case).unwrap_or_default())
+            })
             .collect()
     }
 
@@ -108,8 +110,8 @@ impl LazyGuest {
         let facts = EnvironmentFacts {
             name: self.name.clone(),
             unit: environment.unit,
-            started_with: guest.command(),
-            kernel: Some(guest.release().to_string()),
+            started_with: guest.command.clone(),
+            kernel: Some(guest.release.clone()),
             emulator: guest.emulator(),
             notes: environment
                 .misleads

@@ -22,9 +22,10 @@ pub struct Session {
     pub(super) options: RunOptions,
     /// The time of its opening, or of its renewal for a further run.
     pub(super) opened: Instant,
-    pub(super) workers: Workers,
+    pub workers: Workers,
     pub(super) interrupt: Interrupt,
-    pub(super) host: Host,
+    /// The facts of the machine that is measured, before the run.
+    pub host: Host,
     pub(super) clocks: Clocks,
     pub(super) sides: Sides,
     pub(super) facts: BTreeMap<String, EnvironmentFacts>,
@@ -35,16 +36,8 @@ pub struct Session {
 
 impl Session {
     /// # Errors
-    /// No directory to work in, a probe that does not start, or a CPU that cannot be used.
-    pub fn open(options: RunOptions) -> Result<Session> {
-        Session::open_sides(options, Sides::One)
-    }
-
-    /// Several sides, or another machine.
-    ///
-    /// # Errors
-    /// As `open`, or a side cannot be used.
-    pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
+    /// No directory to work in, a probe that does not start, or a CPU or a side that cannot be used.
+    pub fn open(options: RunOptions, sides: Sides) -> Result<Session> {
         let opened = Instant::now();
         let sources = Sources::default();
         // Before this process moves to the driver's CPUs, so that the facts hold the original affinity.
@@ -78,15 +71,6 @@ impl Session {
             unusable: BTreeMap::new(),
             remote,
         })
-    }
-
-    /// The facts of the machine that is measured, before the run.
-    pub fn host(&self) -> &Host {
-        &self.host
-    }
-
-    pub fn workers(&self) -> &Workers {
-        &self.workers
     }
 
     /// The facts that a native probe reports about its machine.

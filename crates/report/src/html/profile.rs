@@ -266,11 +266,11 @@ fn kinds(count: &CallCount) -> Vec<&'static str> {
 /// Groups calls by what determines their cost.
 fn area(count: &CallCount) -> &'static str {
     match drives(count.call.split('(').next().unwrap_or_default()) {
-        Some(Drives::Bytes { .. }) => "moves data",
-        Some(Drives::Descriptor { .. }) => "descriptors",
-        Some(Drives::Path { .. }) => "paths",
-        Some(Drives::Length { .. }) => "memory",
-        Some(Drives::Set { .. }) => "polls",
+        Some((Drives::Bytes, _)) => "moves data",
+        Some((Drives::Descriptor, _)) => "descriptors",
+        Some((Drives::Path, _)) => "paths",
+        Some((Drives::Length, _)) => "memory",
+        Some((Drives::Set, _)) => "polls",
         None => "other",
     }
 }

@@ -142,11 +142,12 @@ impl Repeats {
 
     pub fn complete(self, first: &mut Run) -> Checked {
         check_number(first, self.repeats.len())?;
+        let bare: Vec<Record> = first.records.iter().map(without_results).collect();
         first.repeats = self
             .repeats
             .into_iter()
             .enumerate()
-            .map(|(i, repeat)| repeat.whole(first).map_err(in_repeat(i)))
+            .map(|(i, repeat)| repeat.whole(first, &bare).map_err(in_repeat(i)))
             .collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -164,9 +165,9 @@ impl Repeat {
         }
     }
 
-    fn whole(self, first: &Run) -> Result<Run, Invalid> {
-        check_results(self.results.len(), first.records.len())?;
-        let again = first.records.iter().zip(self.results).enumerate();
+    fn whole(self, first: &Run, bare: &[Record]) -> Result<Run, Invalid> {
+        check_results(self.results.len(), bare.len())?;
+        let again = bare.iter().zip(self.results).enumerate();
         let records = again.map(|(i, (record, again))| {
             again.whole(record).ok_or_else(|| Invalid {
                 place: format!("results[{i}]"),
@@ -214,17 +215,16 @@ impl Again {
         Some(Record {
             outcome: Outcome::only(self.samples, self.error, None, self.counted)?,
             warnings: self.warnings,
-            case: record.case.clone(),
-            role: record.role,
-            entries: record.entries.clone(),
-            entries_status: record.entries_status.clone(),
-            entries_counted_unix_s: record.entries_counted_unix_s,
-            entries_iterations: record.entries_iterations,
-            user_mode: record.user_mode,
-            mode_samples: record.mode_samples,
-            counters: record.counters.clone(),
-            latency: record.latency.clone(),
-            instructions: record.instructions,
+            ..record.clone()
         })
+    }
+}
+
+/// What all runs have in common.
+fn without_results(record: &Record) -> Record {
+    Record {
+        outcome: Outcome::Failed(Failure::interrupted()),
+        warnings: Vec::new(),
+        ..record.clone()
     }
 }

@@ -70,21 +70,19 @@ fn unnamed(text: &str) -> &str {
 
 /// `bytes` is what the call moved, if it moves any and that is known.
 pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool) -> Class {
-    let at = |position: u8| arguments.get(usize::from(position)).copied();
     let operation = operation(name, arguments);
-    let Some(drives) = drives(name) else {
+    let Some((drives, at)) = drives(name) else {
         return Class {
             operation,
             ..Class::default()
         };
     };
+    let argument = arguments.get(usize::from(at)).copied();
     let (descriptor, number) = match drives {
-        Drives::Bytes { descriptor } => (at(descriptor).and_then(descriptor_kind), bytes),
-        Drives::Descriptor { argument } => (at(argument).and_then(descriptor_kind), None),
-        Drives::Path { argument } => (None, at(argument).and_then(path).map(|path| depth(&path))),
-        Drives::Length { argument } | Drives::Set { argument } => {
-            (None, at(argument).and_then(number))
-        }
+        Drives::Bytes => (argument.and_then(descriptor_kind), bytes),
+        Drives::Descriptor => (argument.and_then(descriptor_kind), None),
+        Drives::Path => (None, argument.and_then(path).map(|path| depth(&path))),
+        Drives::Length | Drives::Set => (None, argument.and_then(number)),
     };
     // Only directories can be listed, even if the log does not show the descriptor.
     let listed = name.starts_with("getdents") && returned;
@@ -123,10 +121,10 @@ pub fn makes_thread(arguments: &str) -> Option<bool> {
 
 /// The path of a call, and the directory that `strace -y` shows for a relative one. `None` for a call on a descriptor.
 pub fn used_path(name: &str, arguments: &[&str]) -> Option<(String, Option<String>)> {
-    let Some(Drives::Path { argument }) = drives(name) else {
+    let Some((Drives::Path, at)) = drives(name) else {
         return None;
     };
-    let at = usize::from(argument);
+    let at = usize::from(at);
     let text = string_in(arguments.get(at)?).filter(|text| !text.is_empty())?;
     let before = at.checked_sub(1).and_then(|before| arguments.get(before));
     let directory = before.and_then(|before| before.split_once('<')?.1.strip_suffix('>'));
@@ -140,14 +138,10 @@ pub fn used_path(name: &str, arguments: &[&str]) -> Option<(String, Option<Strin
 
 /// The argument that names the descriptor of a call.
 pub fn descriptor<'a>(name: &str, arguments: &[&'a str]) -> Option<&'a str> {
-    let (Drives::Bytes { descriptor }
-    | Drives::Descriptor {
-        argument: descriptor,
-    }) = drives(name)?
-    else {
-        return None;
-    };
-    arguments.get(usize::from(descriptor)).copied()
+    match drives(name)? {
+        (Drives::Bytes | Drives::Descriptor, at) => arguments.get(usize::from(at)).copied(),
+        _ => None,
+    }
 }
 
 /// The object of `3</etc/passwd>`, which `strace -y` shows.
@@ -158,12 +152,11 @@ pub fn described(descriptor: &str) -> Option<String> {
 
 /// Whether the path is hidden, by -e raw or because it cannot be read.
 pub fn is_hidden_path(name: &str, arguments: &[&str]) -> bool {
-    let Some(Drives::Path { argument }) = drives(name) else {
+    let Some((Drives::Path, at)) = drives(name) else {
         return false;
     };
-    arguments
-        .get(usize::from(argument))
-        .is_some_and(|text| text.starts_with("0x"))
+    let path = arguments.get(usize::from(at));
+    path.is_some_and(|text| text.starts_with("0x"))
 }
 
 /// Its last component, cut to the 15 bytes that the kernel keeps.

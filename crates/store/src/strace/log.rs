@@ -242,7 +242,7 @@ impl Log {
         let arguments = split(call.arguments);
         let (unfinished, succeeded) = (call.is_unfinished(), call.succeeded());
         let positive = succeeded.and_then(|value| u64::try_from(value).ok());
-        let bytes = if matches!(drives(&call.name), Some(Drives::Bytes { .. })) {
+        let bytes = if matches!(drives(&call.name), Some((Drives::Bytes, _))) {
             positive
         } else {
             None

@@ -38,7 +38,7 @@ pub use layout::{
 };
 pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;
-pub use rows::{Group, Raw};
+pub use rows::{Group, Raw, text};
 
 /// Whether the kernel still has a program of that ID, and lets us see it.
 pub fn is_loaded(id: u32) -> bool {

@@ -6,6 +6,7 @@ use super::layout::{
     Window,
 };
 use crate::usage::Used;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 const MOST_NESTED: usize = 64;
@@ -39,6 +40,11 @@ pub struct Raw {
     pub globals: Globals,
     /// Now, by the clock of the BPF programs.
     pub now_ns: u64,
+}
+
+/// A name from a program, which ends with its first zero byte.
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,14 +108,8 @@ impl Raw {
     }
 
     pub(super) fn add_group(&mut self, key: &GroupKey, number: u64) {
-        let name = key.name.split(|byte| *byte == 0).next().unwrap_or_default();
-        self.groups.insert(
-            number as u32,
-            Group {
-                name: String::from_utf8_lossy(name).into_owned(),
-                id: key.id,
-            },
-        );
+        let (name, id) = (text(&key.name).into_owned(), key.id);
+        self.groups.insert(number as u32, Group { name, id });
     }
 
     /// Gives the groups of sections the name of the processes in them: the programs store the section's hash there.

@@ -5,7 +5,7 @@
 
 use crate::Sources;
 use crate::perf::{
-    Attributes, DISABLED, ENABLE, SOFTWARE, control, open, open_of_cpu, set_program,
+    ALL_TASKS, ANY_CPU, Attributes, DISABLED, ENABLE, SOFTWARE, control, open, set_program,
 };
 use anyhow::{Context, Result};
 use stats::median;
@@ -50,10 +50,8 @@ impl Sampler {
             events: Vec::new(),
         };
         if interruption.is_zero() {
-            let event = open(&sampler.attributes(), 0)
-                .context("the kernel refuses to sample this process")?;
-            sampler
-                .attach(&event)
+            let _event = sampler
+                .sample(0, ANY_CPU)
                 .context("the kernel refuses to sample this process")?;
             sampler.interruption = timed();
         }
@@ -70,10 +68,9 @@ impl Sampler {
             .cpus("sys/devices/system/cpu/online")
             .context("no list of CPUs")?;
         for cpu in cpus {
-            let event = open_of_cpu(&self.attributes(), cpu).map_err(io::Error::from);
-            let attached = event.and_then(|event| self.attach(&event).map(|()| event));
+            let event = self.sample(ALL_TASKS, cpu.cast_signed());
             self.events
-                .push(attached.with_context(|| format!("the kernel refuses to sample CPU {cpu}"))?);
+                .push(event.with_context(|| format!("the kernel refuses to sample CPU {cpu}"))?);
         }
         Ok(())
     }
@@ -83,20 +80,16 @@ impl Sampler {
         self.events.clear();
     }
 
-    fn attach(&self, event: &File) -> io::Result<()> {
-        set_program(event, self.program.as_fd())?;
-        control(event, ENABLE)
-    }
-
-    fn attributes(&self) -> Attributes {
-        Attributes {
-            kind: SOFTWARE,
-            size: size_of::<Attributes>() as u32,
-            config: CPU_CLOCK,
+    fn sample(&self, tid: i32, cpu: i32) -> io::Result<File> {
+        let attributes = Attributes {
             sample_period: self.hz,
             flags: DISABLED | EXCLUDE_IDLE | BY_FREQUENCY,
-            ..Attributes::default()
-        }
+            ..Attributes::new(SOFTWARE, CPU_CLOCK)
+        };
+        let event = open(&attributes, tid, cpu)?;
+        set_program(&event, self.program.as_fd())?;
+        control(&event, ENABLE)?;
+        Ok(event)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Attaches programs to tracepoints by perf, which disables preemption around them.
 
-use crate::perf::{Attributes, open, set_program};
+use crate::perf::{ANY_CPU, Attributes, open, set_program};
 use anyhow::{Context, Result, anyhow};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::read_to_string;
@@ -34,13 +34,7 @@ fn tracefs() -> io::Result<OwnedFd> {
 /// Attaches a program to a tracepoint for all tasks and CPUs, although the event is this task's, until it is closed; `event` is its
 /// directory in tracefs, such as `raw_syscalls/sys_exit`.
 pub fn attach(program: BorrowedFd, event: &str) -> Result<OwnedFd> {
-    let attributes = Attributes {
-        kind: TRACEPOINT,
-        size: size_of::<Attributes>() as u32,
-        config: number(event)?,
-        ..Attributes::default()
-    };
-    let event = open(&attributes, 0)?;
+    let event = open(&Attributes::new(TRACEPOINT, number(event)?), 0, ANY_CPU)?;
     set_program(&event, program)?;
     Ok(event.into())
 }

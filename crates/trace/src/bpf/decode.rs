@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sys::bpf::layout::{
     NUMBER_REQUEST, NUMBER_RING, NUMBER_RING_END, PROCESSES, VALUE_UNKNOWN, bucket_ns, gate, kind,
 };
-use sys::bpf::{Counted, Group, Key, Live, Name, Raw};
+use sys::bpf::{Counted, Group, Key, Live, Raw, text};
 
 const NAMELESS: &str = "(others)";
 /// The error of both sums: a task is counted to its last moment, its time on a CPU to its last switch.
@@ -81,8 +81,7 @@ impl<'a> Decoder<'a> {
 
     /// Rows by object have no class.
     pub fn call_count(&self, key: &Key, counted: &Counted) -> CallCount {
-        let drives = names::drives_of(key.number, key.gate);
-        let moves = matches!(drives, Some(Drives::Bytes { .. }));
+        let moves = names::drives_of(key.number, key.gate) == Some(Drives::Bytes);
         let failed = if key.error != 0 {
             Some((errno::name(key.error.into()), counted.calls))
         } else {
@@ -241,9 +240,8 @@ pub fn nodes(raw: &Raw) -> BTreeMap<u32, Node> {
 fn node(raw: &Raw, number: u32, group: &Group) -> Node {
     let section = raw.sections.get(&number);
     let text = section.map(|section| {
-        raw.names
-            .get(&section.name)
-            .map_or("(unknown)".into(), section_name)
+        let name = raw.names.get(&section.name);
+        name.map_or("(unknown)".into(), |name| text(&name.text).into_owned())
     });
     Node {
         name: text.unwrap_or_else(|| group.name.clone()),
@@ -271,15 +269,6 @@ fn executed(key: &Key, counted: Counted) -> u64 {
     } else {
         0
     }
-}
-
-fn section_name(name: &Name) -> String {
-    let text = name
-        .text
-        .split(|byte| *byte == 0)
-        .next()
-        .unwrap_or_default();
-    String::from_utf8_lossy(text).into_owned()
 }
 
 /// The numbers of the groups that made calls, in the order of `Profile::groups`. Groups for whose name there was no room are all 0.
@@ -376,16 +365,10 @@ fn class_by_amount(key: &Key, counted: &Counted) -> Class {
     // The bytes of a call that never returned are unknown.
     let returned = counted.calls > counted.unfinished;
     let number = match drives {
-        Drives::Bytes { .. } => {
-            if returned {
-                Some(bytes)
-            } else {
-                None
-            }
-        }
-        Drives::Length { .. } | Drives::Set { .. } => Some(bytes),
-        Drives::Path { .. } => known.then_some(key.value.into()),
-        Drives::Descriptor { .. } => None,
+        Drives::Bytes if !returned => None,
+        Drives::Bytes | Drives::Length | Drives::Set => Some(bytes),
+        Drives::Path => known.then_some(key.value.into()),
+        Drives::Descriptor => None,
     };
     drives.class(descriptor(key.kind), number)
 }

@@ -8,13 +8,12 @@ use crate::stacks::{Named, Stack, UNKNOWN};
 use crate::{Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
 use model::{CallCount, ObjectCount, ObjectKind, Profile, SlowCall, StackCount};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use sys::bpf::layout::{ACCEPTED, Address, PART_BYTES, PARTS, SLOWEST, kind};
-use sys::bpf::{Counted, Name, Raw, Wanted};
+use sys::bpf::{Counted, Name, Raw, Wanted, text};
 use zerocopy::FromBytes;
 
 /// # Errors
@@ -382,10 +381,6 @@ fn descriptor(name: &Name, mounts: &Mounts) -> String {
         }
         _ => file.to_string(),
     }
-}
-
-pub fn text(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }
 
 fn path(name: &Name) -> String {

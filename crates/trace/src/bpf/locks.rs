@@ -35,18 +35,6 @@ const KINDS: &[(u32, &str)] = &[
 
 /// Waits for locks by process, call, lock and function, those with most time first.
 pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
-    fn row(entry: ((String, String, String, Option<String>), LockCount)) -> LockCount {
-        let ((process, call, lock, function), sum) = entry;
-
-        LockCount {
-            process,
-            call,
-            lock,
-            function,
-            ..sum
-        }
-    }
-
     if decoder.raw.locks.is_empty() {
         return Vec::new();
     }
@@ -63,7 +51,17 @@ pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
         row.waits += wait.waits;
         row.waited_ns += wait.ns;
     }
-    let mut rows: Vec<LockCount> = rows.into_iter().map(row).collect();
+    let rows = rows.into_iter().map(|(key, sum)| {
+        let (process, call, lock, function) = key;
+        LockCount {
+            process,
+            call,
+            lock,
+            function,
+            ..sum
+        }
+    });
+    let mut rows: Vec<LockCount> = rows.collect();
     rows.sort_by_key(|row| Reverse(row.waited_ns));
     rows
 }
@@ -77,23 +75,21 @@ fn call(decoder: &Decoder, key: &Key) -> String {
 
 /// Requests to other CPUs, by process and call, the most first.
 pub fn shoot_downs(decoder: &Decoder) -> Vec<ShootDowns> {
-    fn row(entry: ((String, String), u64)) -> ShootDowns {
-        let ((process, call), count) = entry;
-
-        ShootDowns {
-            process,
-            call,
-            count,
-        }
-    }
-
     let mut rows: BTreeMap<_, u64> = BTreeMap::new();
     let all = decoder.raw.locks.iter();
     for (lock_key, wait) in all.filter(|(key, _)| key.key.kind == lock::TLB) {
         let key = (decoder.process(&lock_key.key), call(decoder, &lock_key.key));
         *rows.entry(key).or_default() += wait.waits;
     }
-    let mut rows: Vec<ShootDowns> = rows.into_iter().map(row).collect();
+    let rows = rows.into_iter().map(|(key, count)| {
+        let (process, call) = key;
+        ShootDowns {
+            process,
+            call,
+            count,
+        }
+    });
+    let mut rows: Vec<ShootDowns> = rows.collect();
     rows.sort_by_key(|row| Reverse(row.count));
     rows
 }

@@ -522,9 +522,9 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     let mut events = Each::default();
     for (key, counted) in &raw.calls {
         let kind = match names::drives_of(key.number, key.gate) {
-            None | Some(Drives::Length { .. } | Drives::Set { .. }) => Kind::Plain,
-            Some(Drives::Path { .. }) => Kind::Path,
-            Some(Drives::Bytes { .. } | Drives::Descriptor { .. }) => Kind::Descriptor,
+            None | Some(Drives::Length | Drives::Set) => Kind::Plain,
+            Some(Drives::Path) => Kind::Path,
+            Some(Drives::Bytes | Drives::Descriptor) => Kind::Descriptor,
         };
         // Untimed calls cost half: nothing ran at their entry.
         events[kind as usize] += counted.calls / (1 + u64::from(key.untimed));

@@ -53,7 +53,7 @@ pub fn name(number: u16, by: u8) -> String {
 
 /// The property that determines a call's cost; `None` if none is known.
 pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
-    drives(bare_name(&name(number, by)))
+    drives(bare_name(&name(number, by))).map(|(drives, _)| drives)
 }
 
 const GATES: [u8; 2] = [gate::NATIVE, gate::COMPAT];
@@ -71,14 +71,19 @@ fn row(name: &str) -> Row {
         // PR_SET_NAME may begin another group.
         _ if name == "prctl" => (what::RENAME, 0),
         None => (0, 0),
-        Some(Drives::Path { argument }) if name.starts_with("exec") => (what::EXEC, argument),
-        Some(Drives::Descriptor { argument }) if name == "close" => (what::CLOSE, argument),
-        Some(Drives::Bytes { descriptor }) if SENDS.contains(&name) => (what::SENT, descriptor),
-        Some(Drives::Bytes { descriptor }) => (what::BYTES, descriptor),
-        Some(Drives::Descriptor { argument }) => (what::DESCRIPTOR, argument),
-        Some(Drives::Path { argument }) => (what::PATH, argument),
-        Some(Drives::Length { argument }) => (what::LENGTH, argument),
-        Some(Drives::Set { argument }) => (what::SET, argument),
+        Some((drives, argument)) => {
+            let what = match drives {
+                Drives::Path if name.starts_with("exec") => what::EXEC,
+                Drives::Descriptor if name == "close" => what::CLOSE,
+                Drives::Bytes if SENDS.contains(&name) => what::SENT,
+                Drives::Bytes => what::BYTES,
+                Drives::Descriptor => what::DESCRIPTOR,
+                Drives::Path => what::PATH,
+                Drives::Length => what::LENGTH,
+                Drives::Set => what::SET,
+            };
+            (what, argument)
+        }
     };
     let (operation, mask) = selector(name).map_or((NO_ARGUMENT, 0), |selector| {
         (selector.argument, selector.mask())

@@ -50,16 +50,6 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
 
 /// The functions in user space that samples found most often. Mappings come from `reader`, which has looked at living processes.
 pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
-    fn function(entry: ((String, String), u64)) -> SampledFunction {
-        let ((name, object), samples) = entry;
-
-        SampledFunction {
-            name,
-            object,
-            samples,
-        }
-    }
-
     let places = raw.places.clone();
     let sums = reader.ask(move |stacks| {
         let mut sums: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -70,8 +60,15 @@ pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
         }
         sums
     });
-    let sums = sums.unwrap_or_default().into_iter();
-    let mut all: Vec<SampledFunction> = sums.map(function).collect();
+    let functions = sums.unwrap_or_default().into_iter().map(|(key, samples)| {
+        let (name, object) = key;
+        SampledFunction {
+            name,
+            object,
+            samples,
+        }
+    });
+    let mut all: Vec<SampledFunction> = functions.collect();
     all.sort_by_key(|function| Reverse(function.samples));
     all.truncate(MOST_FUNCTIONS);
     all

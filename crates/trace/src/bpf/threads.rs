@@ -13,7 +13,8 @@ use model::{
 use std::collections::BTreeMap;
 use std::fs;
 use sys::bpf::layout::{ACCEPTED, kind, wait, waker};
-use sys::bpf::{Key, Live, Name, PolledKey, Raw, StackKey, WaitKey};
+use sys::bpf::{Key, Live, Name, PolledKey, Raw, StackKey, WaitKey, text};
+use sys::tree::numbers;
 
 /// Reads the memory of processes that wait for a lock.
 pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profile) {
@@ -135,7 +136,7 @@ fn waker_name(name: &Name) -> String {
     } else {
         ""
     };
-    format!("{thread}{}", details::text(&name.text))
+    format!("{thread}{}", text(&name.text))
 }
 
 fn waker_of(code: u32) -> Waker {
@@ -223,16 +224,10 @@ fn rings(decoder: &Decoder) -> Vec<RingCount> {
 
 /// The descriptors that are in the epoll sets of a process now; the programs see those that are added later.
 pub fn polled(process: u32) -> Vec<(PolledKey, u64)> {
-    let entries = fs::read_dir(format!("/proc/{process}/fd"));
-    let sets = entries.into_iter().flatten().filter_map(|entry| {
-        let entry = entry.ok()?;
-        let target = fs::read_link(entry.path()).ok()?;
-        let is_set = target.as_os_str() == "anon_inode:[eventpoll]";
-        if is_set {
-            entry.file_name().to_str()?.parse().ok()
-        } else {
-            None
-        }
+    let descriptors = format!("/proc/{process}/fd");
+    let sets = numbers(&descriptors).into_iter().filter(|epoll: &u32| {
+        fs::read_link(format!("{descriptors}/{epoll}"))
+            .is_ok_and(|target| target.as_os_str() == "anon_inode:[eventpoll]")
     });
     sets.flat_map(|epoll: u32| {
         let watched = in_epoll_set(process, epoll.into());

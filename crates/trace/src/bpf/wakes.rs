@@ -47,8 +47,8 @@ pub fn waits(name: &str) -> u8 {
         .find(|(names, ..)| names.split(' ').any(|known| known == name));
     let (_, ends, ended_by) = row.copied().unwrap_or_default();
     let (more_ends, more_ended_by) = match drives(name) {
-        Some(Drives::Bytes { .. }) => (DATA, DATA),
-        Some(Drives::Set { .. }) => (0, DATA),
+        Some((Drives::Bytes, _)) => (DATA, DATA),
+        Some((Drives::Set, _)) => (0, DATA),
         _ => (0, 0),
     };
     // The lower half is what the call ends, the upper half what ends its own waits (waits.h).

@@ -9,7 +9,7 @@
 //! known to about the time of a null call between its stops.
 
 use std::time::Instant;
-use sys::clock::ThreadTime;
+use sys::clock::{self, ThreadTime};
 
 #[derive(Clone, Copy)]
 pub struct Stop {
@@ -22,8 +22,7 @@ pub struct Stop {
 
 /// Nanoseconds between two stops in which the thread was neither on a CPU nor waiting for one.
 pub fn off_cpu_ns(entry: &Stop, end: &Stop) -> u64 {
-    let elapsed =
-        u64::try_from(end.at.saturating_duration_since(entry.at).as_nanos()).unwrap_or(u64::MAX);
+    let elapsed = clock::ns(end.at.saturating_duration_since(entry.at));
     let on_cpu = end.time.cpu_ns.saturating_sub(entry.time.cpu_ns);
     let waiting = end.time.waiting_ns.saturating_sub(entry.time.waiting_ns);
     elapsed.saturating_sub(on_cpu).saturating_sub(waiting)

@@ -6,8 +6,8 @@ use super::tally::{Outcome, Took};
 use super::tree::{Inside, Tree};
 use crate::open_calls::is_open_of_fifo;
 use crate::tracer::RINGS_USED;
-use crate::{Root, Tracer, Until, threads};
-use anyhow::{Result, anyhow};
+use crate::{Root, Tracer, Until};
+use anyhow::{Result, anyhow, ensure};
 use model::prose::counted;
 use model::syscall_names::bare_name;
 use model::{DescriptorKind, Ending, Profile, Thread, TracerFacts, WaitCount};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use sys::clock::ThreadTime;
 use sys::follow::{End, Event, Follower, Notice, Stops};
 use sys::proc_stat::{self, ProcStat};
-use sys::process::name_of;
+use sys::process::{name_of, threads_of};
 use sys::status::Status;
 use sys::syscall_stop::Call;
 use sys::wake::Waker;
@@ -90,10 +90,9 @@ impl PtraceTracer {
     fn attach_threads(&mut self, pid: i32) -> Result<()> {
         self.tree.started(pid, None);
         loop {
-            let threads = threads(pid.unsigned_abs())?
-                .into_iter()
-                .map(u32::cast_signed);
-            let new: Vec<i32> = threads.filter(|tid| !self.follower.has(*tid)).collect();
+            let mut new = threads_of(pid);
+            ensure!(!new.is_empty(), "no process {pid}");
+            new.retain(|tid| !self.follower.has(*tid));
             if new.is_empty() {
                 return Ok(());
             }

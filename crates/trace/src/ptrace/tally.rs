@@ -47,7 +47,7 @@ pub enum Outcome {
 
 pub struct Known {
     pub name: String,
-    pub drives: Option<Drives>,
+    pub drives: Option<(Drives, u8)>,
     pub selector: Option<&'static Selector>,
     pub leaves_descriptors: bool,
 }
@@ -273,7 +273,7 @@ impl Tally {
     /// Counts a call that has ended, or that nothing more will be heard of.
     pub fn add(&mut self, key: Key, outcome: Outcome, took: Option<Took>) {
         let known = &self.calls[key.call];
-        let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
+        let moves = matches!(known.drives, Some((Drives::Bytes, _)));
         let bytes = match outcome {
             Outcome::Returned(result) if moves => Some(result.max(0).cast_unsigned()),
             Outcome::Failed(_) if moves => Some(0),
@@ -417,7 +417,7 @@ impl Known {
     fn class(&self, key: &Key) -> Class {
         let class = self
             .drives
-            .map(|drives| drives.class(key.descriptor, key.measure))
+            .map(|(drives, _)| drives.class(key.descriptor, key.measure))
             .unwrap_or_default();
         let operation = self
             .selector

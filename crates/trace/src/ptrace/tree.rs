@@ -9,9 +9,9 @@ use crate::waited::{Other, Waited};
 use model::syscall_names::{bare_name, foreign};
 use model::{DescriptorKind, Drives, Profile, Usage, WaitCount, depth};
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use sys::bpf::Live;
-use sys::clock::{ThreadClock, ThreadTime};
+use sys::clock::{ThreadClock, ThreadTime, ns};
 use sys::follow::{End, faults};
 use sys::process::{gains_privileges, name_of};
 use sys::status::Status;
@@ -174,8 +174,11 @@ impl Tree {
         if !self.counting {
             return;
         }
-        let text = path_argument(known.drives)
-            .and_then(|at| read_text(tid, call.arguments[usize::from(at)]));
+        let place = match known.drives {
+            Some((Drives::Path, place)) => Some(place),
+            _ => None,
+        };
+        let text = place.and_then(|at| read_text(tid, call.arguments[usize::from(at)]));
         if let Some(marker) = text.as_deref().and_then(Marker::from_path)
             && !known.name.starts_with("execve")
         {
@@ -184,7 +187,7 @@ impl Tree {
         let thread = (task.process, tid);
         let (node, alone) = (task.node, process.threads == 1);
         let objects = &mut self.tally.objects;
-        let path = match (&text, path_argument(known.drives)) {
+        let path = match (&text, place) {
             (Some(text), Some(at)) if self.paths && !text.is_empty() => {
                 objects.path(thread, &known.name, text, (&call.arguments, at))
             }
@@ -498,10 +501,6 @@ impl Tree {
     }
 }
 
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 fn begins_with(name: &str, beginnings: &[&str]) -> bool {
     beginnings
         .iter()
@@ -528,39 +527,20 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     }
 }
 
-fn path_argument(drives: Option<Drives>) -> Option<u8> {
-    match drives {
-        Some(Drives::Path { argument }) => Some(argument),
-        _ => None,
-    }
-}
-
 fn measure(
-    drives: Option<Drives>,
+    drives: Option<(Drives, u8)>,
     thread: (i32, i32),
     call: &Call,
     descriptors: &mut Descriptors,
 ) -> (Option<DescriptorKind>, Option<u64>) {
-    use Drives::{Bytes, Descriptor, Length, Path, Set};
+    let Some((drives, argument)) = drives else {
+        return (None, None);
+    };
+    let value = call.arguments[usize::from(argument)];
     match drives {
-        Some(
-            Bytes {
-                descriptor: argument,
-            }
-            | Descriptor { argument },
-        ) => {
-            let kind = kind(
-                descriptors,
-                thread,
-                call.arguments[usize::from(argument)] as i32,
-            );
-            (Some(kind), None)
-        }
-        Some(drives @ (Length { argument } | Set { argument })) => {
-            let value = call.arguments[usize::from(argument)];
-            (None, Some(drives.rounded(value)))
-        }
+        Drives::Bytes | Drives::Descriptor => (Some(kind(descriptors, thread, value as i32)), None),
+        Drives::Length | Drives::Set => (None, Some(drives.rounded(value))),
         // A path that could not be read has no measure.
-        Some(Path { .. }) | None => (None, None),
+        Drives::Path => (None, None),
     }
 }

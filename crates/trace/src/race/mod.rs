@@ -31,12 +31,13 @@ use rounds::Course;
 use site::Inside;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
+use sys::clock::since_1970;
 
 /// Fewer rounds have no interval (`stats::FEWEST_TRIMMED`).
 pub const FEWEST_ROUNDS: u32 = 5;
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// `None` for as many rounds as `time` holds.
     pub runs: Option<u32>,
@@ -63,7 +64,7 @@ pub fn run(
 ) -> Result<Race> {
     let (interrupt, run) = with;
 
-    let (begun, now) = (Instant::now(), SystemTime::now());
+    let (begun, since) = (Instant::now(), since_1970());
     let run = run.map(RefCell::new);
     let least_rss_kib = timing::least_rss_kib()?;
     let deadline: Option<Deadline> = options.end.map(|end| interrupt.or_at(end)).transpose()?;
@@ -83,7 +84,6 @@ pub fn run(
     let first = course.warm_up()?;
     let counted = counting::count_calls(&course, watch);
     course.warn(tell);
-    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = since.as_nanos() as u64;
     let mut runs = course.rounds(seed, watch)?;
     if runs.first().is_none_or(Vec::is_empty) {

@@ -24,13 +24,9 @@ pub fn start_ups(
     let entered = inside::empty(environments, &mut directory, interrupt, tell)?;
     let (commands, memory): (Vec<_>, Vec<_>) = entered.into_iter().unzip();
     let options = Options {
-        runs: None,
         time: Some(time),
-        end: None,
         warmup: 1,
-        ignore_failure: false,
-        ends_left: false,
-        count: false,
+        ..Options::default()
     };
     let race = run(
         &commands,

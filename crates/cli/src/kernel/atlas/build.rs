@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use measure::guest::images::{Facts, Images};
 use measure::plan::{Choices, Surroundings, select, subjects};
 use measure::runner::Interrupt;
-use measure::session::{CountedBoot, RunOptions, Session, cells};
+use measure::session::{CountedBoot, RunOptions, Session, Sides, cells};
 use model::atlas::{ATLAS_KERNEL, ATLAS_STEPS, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps};
 use model::prose::counted;
 use model::{Failure, Planned, Role};
@@ -89,11 +89,12 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Its own watch begins when it is opened: what `interrupt` saw before ends it here.
 pub fn session(interrupt: &Interrupt) -> Result<Session> {
-    let session = Session::open(RunOptions {
+    let options = RunOptions {
         cpu: Wanted::None,
         timeout: TIMEOUT,
         ..RunOptions::default()
-    })?;
+    };
+    let session = Session::open(options, Sides::One)?;
     ensure!(!interrupt.is_set(), Failure::interrupted());
     Ok(session)
 }

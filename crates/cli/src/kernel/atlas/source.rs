@@ -29,7 +29,7 @@ impl<'a> Source<'a> {
         let mut mirrors = Vec::new();
         let remote = if is_local { &[] } else { architectures };
         for architecture in remote {
-            let opened = Mirror::open(images, *architecture, interrupt, &note::<str>);
+            let opened = Mirror::open(images, *architecture, &note::<str>);
             match opened.and_then(|mut mirror| mirror.all().map(drop).map(|()| mirror)) {
                 Ok(mirror) => {
                     note_unread(&mirror);

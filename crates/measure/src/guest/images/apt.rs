@@ -5,26 +5,24 @@
 //! to get and to trust (`Acquire`, keys, proxies, passwords) is handed on.
 
 use super::sources::{Source, Suites};
-use crate::runner::{Interrupt, digest, on_path};
-use anyhow::{Context, Result, bail, ensure};
-use std::fs::{self, File};
+use crate::runner::{digest, on_path};
+use anyhow::{Context, Error, Result, anyhow, ensure};
+use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+use sys::output::output_within;
 use sys::private;
-use sys::process::kill_group;
 
 pub struct Apt {
     directory: PathBuf,
     architecture: &'static str,
     sources: Vec<Source>,
-    interrupt: Interrupt,
 }
 
 const LONGEST: Duration = Duration::from_secs(900);
-const PAUSE: Duration = Duration::from_millis(20);
 
 const KEPT: [&str; 4] = [
     "Acquire::",
@@ -44,7 +42,7 @@ const NO_APT: &str = "kernel images are fetched from Debian packages with apt, a
 const OWN_IMAGE: &str = "any kernel image can be measured with 'syscost run --env linux:PATH'";
 
 impl Apt {
-    pub fn new(directory: &Path, architecture: &'static str, interrupt: Interrupt) -> Result<Apt> {
+    pub fn new(directory: &Path, architecture: &'static str) -> Result<Apt> {
         for program in ["apt-get", "apt-cache", "apt-config", "dpkg-deb", "tar"] {
             ensure!(
                 on_path(program).is_some(),
@@ -66,7 +64,6 @@ impl Apt {
             directory: directory.to_path_buf(),
             architecture,
             sources: Vec::new(),
-            interrupt,
         };
         let system = apt.output("apt-config", &["dump"])?;
         let places = [
@@ -152,8 +149,8 @@ impl Apt {
             self.path("sources").join(format!("{suites:?}.sources")),
             stanzas,
         )?;
-        let (_, said) = self.run(self.program("apt-get").args(["-q", "update"]))?;
-        Ok(complaints(&said))
+        let updated = self.run(self.program("apt-get").args(["-q", "update"]))?;
+        Ok(complaints(&updated))
     }
 
     pub fn query(&self, arguments: &[&str]) -> Result<String> {
@@ -190,12 +187,11 @@ impl Apt {
     fn download(&self, wanted: &str) -> Result<PathBuf> {
         let downloads = self.path("downloads");
         let mut get = self.program("apt-get");
-        let (status, said) =
-            self.run(get.args(["-q", "download", wanted]).current_dir(&downloads))?;
+        let done = self.run(get.args(["-q", "download", wanted]).current_dir(&downloads))?;
         ensure!(
-            status.success(),
+            done.status.success(),
             "apt-get download {wanted}: {}",
-            complaints(&said).join("; ")
+            complaints(&done).join("; ")
         );
         Ok(fs::read_dir(&downloads)?
             .flatten()
@@ -222,16 +218,14 @@ impl Apt {
     }
 
     fn output(&self, name: &str, arguments: &[&str]) -> Result<String> {
-        let file = self.path("output");
-        let output = File::create(&file)?;
-        let (status, said) = self.run(self.program(name).args(arguments).stdout(output))?;
+        let done = self.run(self.program(name).args(arguments))?;
         ensure!(
-            status.success(),
+            done.status.success(),
             "{name} {}: {}",
             arguments[0],
-            complaints(&said).join("; ")
+            complaints(&done).join("; ")
         );
-        Ok(String::from_utf8_lossy(&fs::read(file)?).into_owned())
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
     }
 
     fn program(&self, name: &str) -> Command {
@@ -248,40 +242,20 @@ impl Apt {
         command
     }
 
-    fn run(&self, command: &mut Command) -> Result<(ExitStatus, String)> {
+    /// Killed with its children if the user interrupts or it takes too long.
+    fn run(&self, command: &mut Command) -> Result<Output> {
         let name = command.get_program().to_string_lossy().into_owned();
-        let errors = self.path("errors");
-        let mut child = command
-            .stderr(File::create(&errors)?)
-            .spawn()
-            .with_context(|| format!("cannot start {name}"))?;
-        let status = self.wait(&mut child).context(name)?;
-        Ok((
-            status,
-            String::from_utf8_lossy(&fs::read(errors)?).into_owned(),
-        ))
-    }
-
-    /// Kills it with its children if the user interrupts or it takes too long.
-    fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
-        let deadline = Instant::now() + LONGEST;
-        loop {
-            if let Some(status) = child.try_wait()? {
-                return Ok(status);
-            }
-            if self.interrupt.is_set() || Instant::now() > deadline {
-                kill_group(child.id());
-                child.wait()?;
-                ensure!(!self.interrupt.is_set(), "interrupted");
-                bail!("not finished after {} s", LONGEST.as_secs());
-            }
-            thread::sleep(PAUSE);
-        }
+        output_within(command, LONGEST).map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => anyhow!("{name}: interrupted"),
+            ErrorKind::TimedOut => anyhow!("{name}: not finished after {} s", LONGEST.as_secs()),
+            _ => Error::new(error).context(format!("cannot start {name}")),
+        })
     }
 }
 
-fn complaints(said: &str) -> Vec<String> {
-    said.lines()
+fn complaints(done: &Output) -> Vec<String> {
+    String::from_utf8_lossy(&done.stderr)
+        .lines()
         .filter_map(|line| line.strip_prefix("E: ").or(line.strip_prefix("W: ")))
         .filter(|line| !line.starts_with("Some index files failed"))
         .map(str::to_string)

@@ -4,7 +4,6 @@ use super::apt::Apt;
 use super::packages::{Package, from_madison, has_kernel, meant, series};
 use super::sources::Suites;
 use super::{Facts, Image, Images};
-use crate::runner::Interrupt;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,11 +53,10 @@ impl<'a> Mirror<'a> {
     pub fn open(
         images: &'a Images,
         architecture: Architecture,
-        interrupt: &Interrupt,
         tell: &'a dyn Fn(&str),
     ) -> Result<Mirror<'a>> {
         let (directory, lock) = images.begin()?;
-        let apt = Apt::new(directory.path(), architecture.debian, interrupt.clone())?;
+        let apt = Apt::new(directory.path(), architecture.debian)?;
         let mut mirror = Mirror {
             images,
             architecture,

@@ -6,6 +6,7 @@
 
 use itertools::Itertools;
 use model::release::{is_meant, newest_first};
+use regex_lite::Regex;
 use std::collections::BTreeMap;
 
 #[derive(Clone)]
@@ -16,37 +17,15 @@ pub struct Package {
     pub suite: String,
 }
 
-const FORMS: [(&str, &str); 4] = [
-    ("linux-binary-", ""),
-    ("linux-binary-", "-unsigned"),
-    ("linux-image-", ""),
-    ("linux-image-", "-unsigned"),
-];
-
-fn flavours(architecture: &str) -> [String; 2] {
-    [format!("-cloud-{architecture}"), format!("-{architecture}")]
-}
-
-/// The place of its form in `FORMS`, and its release.
+/// The place of its form among the others, the best first, and its release.
 fn kernel_of<'a>(name: &'a str, architecture: &str) -> Option<(usize, &'a str)> {
-    let flavours = flavours(architecture);
-    let (form, release, version) =
-        FORMS
-            .iter()
-            .enumerate()
-            .rev()
-            .find_map(|(form, (before, after))| {
-                let release = name.strip_prefix(before)?.strip_suffix(after)?;
-                let version = flavours
-                    .iter()
-                    .find_map(|end| release.strip_suffix(end.as_str()))?;
-                Some((form, release, version))
-            })?;
-    let minor = version.split_once('.')?.1;
-    let rest = minor.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_whole = version.starts_with(|c: char| c.is_ascii_digit()) && rest.len() < minor.len();
-    let is_release = rest.starts_with(['.', '+']) || rest.starts_with("-rc");
-    (is_whole && is_release && !version.ends_with("-rt")).then_some((form, release))
+    let pattern = format!(
+        r"^linux-(binary|image)-((\d[^.]*\.\d+(?:[.+]|-rc).*?)-(?:cloud-)?{architecture})(-unsigned)?$"
+    );
+    let parts = Regex::new(&pattern).ok()?.captures(name)?;
+    let form = 2 * usize::from(&parts[1] == "image") + usize::from(parts.get(4).is_some());
+    let release = parts.get(2)?.as_str();
+    (!parts[3].ends_with("-rt")).then_some((form, release))
 }
 
 pub fn has_kernel(name: &str, architecture: &str) -> bool {
@@ -92,7 +71,7 @@ fn from_line(line: &str, architecture: &str) -> Option<(usize, Package)> {
 
 /// The release of that name, else the newest for virtual machines, else the newest.
 pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> Option<&'a Package> {
-    let [cloud, _] = flavours(architecture);
+    let cloud = format!("-cloud-{architecture}");
     let meant: Vec<&Package> = packages
         .iter()
         .filter(|package| is_meant(wanted, &package.release))
