@@ -48,10 +48,7 @@ pub fn held(command: impl Line) -> Child {
 pub fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
     let target = match held {
         true => Target::Command(Traced::default()),
-        false => Target::Running {
-            what: Running::Processes(Vec::new()),
-            time: None,
-        },
+        false => Target::Running(Running::Processes(Vec::new())),
     };
     open_for(target, detail, More::default())
 }
@@ -61,6 +58,7 @@ pub fn open_for(target: Target, detail: Detail, more: More) -> Box<dyn Tracer> {
         target,
         tracer: None,
         detail,
+        time: None,
         more,
     })
     .unwrap()

@@ -291,6 +291,7 @@ fn what_cannot_be_kept_is_refused() {
             target,
             tracer: None,
             detail,
+            time: None,
             more,
         };
         trace::bpf::open(&options)

@@ -23,10 +23,7 @@ fn id(job: &Job) -> u32 {
 }
 
 fn attached(what: &Running, detail: Detail, grouping: Grouping) -> Box<dyn Tracer> {
-    let target = Target::Running {
-        what: what.clone(),
-        time: None,
-    };
+    let target = Target::Running(what.clone());
     let mut tracer = open_for(
         target,
         detail,

@@ -78,10 +78,7 @@ fn what_a_running_process_waits_in_is_known() {
     let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
     sleep(Duration::from_millis(60));
     let what = Running::Processes(vec![sleeper.id()]);
-    let target = Target::Running {
-        what: what.clone(),
-        time: None,
-    };
+    let target = Target::Running(what.clone());
     let mut tracer = open_for(
         target,
         Samples,

@@ -173,7 +173,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<()> {
 }
 
 fn note_unread(mirror: &Mirror) {
-    for why in mirror.unread() {
+    for why in &mirror.unread {
         note(&format_args!("not read: {why}"));
     }
 }

@@ -36,7 +36,7 @@ pub struct TargetArgs {
     container: Option<String>,
     /// How long to trace [default: until it ends, or ^C].
     #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::seconds)]
-    time: Option<Duration>,
+    pub time: Option<Duration>,
     /// User to run the command as [default: the user who called sudo, else the current one].
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "cgroup", "container", "pids"])]
     user: Option<String>,
@@ -72,15 +72,11 @@ impl TargetArgs {
                 return Ok(Target::Command(Command {
                     words: self.command.clone(),
                     user: self.user.clone(),
-                    time: self.time,
                     ..Command::default()
                 }));
             }
         };
-        Ok(Target::Running {
-            what,
-            time: self.time,
-        })
+        Ok(Target::Running(what))
     }
 }
 

@@ -105,6 +105,7 @@ pub fn run(args: &TopArgs) -> Result<Exit> {
         target: args.target.resolve()?,
         tracer: Some(trace::bpf::KIND),
         detail: detail(args.sampled, args.counts),
+        time: args.target.time,
         more: More {
             grouping,
             live: true,

@@ -273,6 +273,7 @@ impl TraceArgs {
                 self.tracer
             },
             detail: detail(self.sampled, self.counts),
+            time: self.target.time,
             more: More {
                 grouping,
                 tree: true,

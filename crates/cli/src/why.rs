@@ -114,6 +114,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
         target: args.target.resolve()?,
         tracer: args.sampled.then_some(::trace::bpf::KIND),
         detail: trace::detail(args.sampled, false),
+        time: args.target.time,
         more: More {
             tree: true,
             paths: !args.sampled,

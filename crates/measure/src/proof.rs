@@ -190,7 +190,7 @@ fn count_entries(
     let entries = proof.entries.as_ref();
     Ok(Proof {
         returned: entries
-            .map(|entries| pass.tracer.returned().subset(entries.names()))
+            .map(|entries| pass.tracer.returned.subset(entries.names()))
             .unwrap_or_default(),
         iterations: pass.iterations,
         ..proof

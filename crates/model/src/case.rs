@@ -119,6 +119,13 @@ impl Case {
         }
     }
 
+    /// Whether its code, or its operation's name, contains a text.
+    pub fn code_contains(&self, text: &str) -> bool {
+        [&self.operation, &self.setup, &self.prelude]
+            .iter()
+            .any(|code| code.contains(text))
+    }
+
     pub fn is_plain(&self, operation: &str) -> bool {
         self.operation == operation && self.params.is_empty() && self.language.is_none()
     }

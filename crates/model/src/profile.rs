@@ -332,6 +332,13 @@ pub struct ObjectCount {
 }
 
 impl ObjectCount {
+    /// Those with the most calls first.
+    pub fn sorted(objects: impl Iterator<Item = ObjectCount>) -> Vec<ObjectCount> {
+        let mut objects: Vec<ObjectCount> = objects.collect();
+        objects.sort_by(|a, b| (b.count.calls, &a.name).cmp(&(a.count.calls, &b.name)));
+        objects
+    }
+
     /// False for paths whose directory is not known (the same text relative to two directories means two files), for an empty path and
     /// for anonymous inodes, which have no names of their own.
     pub fn is_one_object(&self) -> bool {

@@ -8,7 +8,7 @@ use super::process;
 use super::syscall_stop::Call;
 use super::tracee::executable_architecture;
 use indexmap::IndexMap;
-use model::{Returned, syscall_names};
+use model::Returned;
 use nix::errno::Errno;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -28,7 +28,8 @@ pub struct EntryCounter {
     /// The number of entries since the last reply.
     made: u64,
     inside: HashMap<i32, String>,
-    returned: Returned,
+    /// The results of all calls so far, without those that wrote replies.
+    pub returned: Returned,
 }
 
 impl EntryCounter {
@@ -52,11 +53,6 @@ impl EntryCounter {
             inside: HashMap::new(),
             returned: Returned::default(),
         })
-    }
-
-    /// The results of all calls so far, without those that wrote replies.
-    pub fn returned(&self) -> &Returned {
-        &self.returned
     }
 
     /// Returns the kernel entries since the last reply, or only those of the thread that replies; `ESRCH` if the leader ended first,
@@ -118,11 +114,7 @@ impl EntryCounter {
     }
 
     fn enter(&mut self, tid: i32, call: &Call) {
-        if self.native_architecture == 0 {
-            // Without /proc, the first call shows it: a program starts through its native gate.
-            self.native_architecture = call.architecture;
-        }
-        let name = syscall_names::name(call.architecture, call.number, self.native_architecture);
+        let name = call.name(&mut self.native_architecture);
         if name.starts_with("write") && self.goes_to_reply(tid, call.arguments[0]) {
             self.replying.insert(tid);
         }

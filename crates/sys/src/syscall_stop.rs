@@ -2,6 +2,7 @@
 //!
 //! Rejected: nix's wrapper, which is declared for glibc only, so that nothing would compile with musl.
 
+use model::syscall_names;
 use nix::errno::Errno;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,6 +10,17 @@ pub struct Call {
     pub architecture: u32,
     pub number: u64,
     pub arguments: [u64; 6],
+}
+
+impl Call {
+    /// `native` is the program's architecture. If that is 0, for want of /proc, the first call shows it: a program starts through its
+    /// native gate.
+    pub fn name(&self, native: &mut u32) -> String {
+        if *native == 0 {
+            *native = self.architecture;
+        }
+        syscall_names::name(self.architecture, self.number, *native)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -148,10 +148,7 @@ impl Gatherer {
     }
 
     fn enter(&mut self, tid: i32, call: &Call) {
-        if self.native_architecture == 0 {
-            self.native_architecture = call.architecture;
-        }
-        let name = syscall_names::name(call.architecture, call.number, self.native_architecture);
+        let name = call.name(&mut self.native_architecture);
         self.has_begun |= name.starts_with("execve");
         // Calls of our own child before its execve are not the command's.
         if !self.has_begun {

@@ -165,9 +165,13 @@ pub fn is_open_of_fifo(call: &str, tid: u32) -> bool {
     call.starts_with("open") && sleeps_in().is_ok_and(|function| function == "wait_for_partner")
 }
 
+pub fn memory(live: &Live) -> Option<fs::File> {
+    fs::File::open(format!("/proc/{}/mem", live.process)).ok()
+}
+
 /// The thread whose end a thread waits for: the C library waits until the kernel clears that thread's number in its memory.
 fn joined(live: &Live) -> Option<u32> {
-    let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
+    let memory = memory(live)?;
     let number = word_at(&memory, live.argument)?;
     let task = format!("/proc/{}/task/{number}", live.process);
     Some(number).filter(|number| *number != live.pid && Path::new(&task).exists())
@@ -179,7 +183,7 @@ fn holder(live: &Live, ended: bool) -> Option<u32> {
     let [word, behind] = if ended {
         [live.lock as u32, (live.lock >> 32) as u32]
     } else {
-        let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
+        let memory = memory(live)?;
         let behind = word_at(&memory, live.argument.checked_add(OWNER_OFFSET)?);
         [word_at(&memory, live.argument)?, behind.unwrap_or(0)]
     };
@@ -194,7 +198,7 @@ fn holder(live: &Live, ended: bool) -> Option<u32> {
 
 /// The thread that holds the RLock that a thread of Python waits for: its stack has the lock's address. A Lock records no holder.
 fn rlock_holder(live: &Live) -> Option<u32> {
-    let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
+    let memory = memory(live)?;
     let mut stack = [0; RLOCK_STACK];
     let read = memory.read_at(&mut stack, live.sp).ok()?;
     let owner = words(&stack[..read]).find_map(|object| {

@@ -27,10 +27,11 @@ pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profi
     whole(options, |follow| {
         let (start, mut tracer) = begin(options, report)?;
         let tracer = tracer.as_mut();
-        let time = options.target.time();
         match start {
-            Start::Command(launch) => follow_command(tracer, &launch, None, time, report, follow),
-            Start::Running(root) => follow_running(tracer, root, time, follow),
+            Start::Command(launch) => {
+                follow_command(tracer, &launch, None, options.time, report, follow)
+            }
+            Start::Running(root) => follow_running(tracer, root, options.time, follow),
         }
     })
 }
@@ -44,6 +45,7 @@ pub fn run_bound(launch: &Launch, bound: Bound) -> Result<Profile> {
         }),
         tracer: None,
         detail: Detail::Times,
+        time: None,
         more: More::default(),
     };
     whole(&options, |follow| {
@@ -75,7 +77,7 @@ fn whole(options: &TraceOptions, trace: impl FnOnce(Follow) -> Result<Profile>) 
             .iter()
             .map(|word| word.to_string_lossy().into_owned())
             .collect(),
-        Target::Running { .. } => Vec::new(),
+        Target::Running(_) => Vec::new(),
     };
     Ok(Profile {
         tool: Some(assets::tool()),
@@ -124,7 +126,7 @@ pub fn watch(
     let (start, mut tracer) = begin(options, report)?;
     // Not before the calibration in `begin`: until here a signal ends this process at once.
     let interrupt = Interrupt::on_signals()?;
-    let deadline = options.target.time().map(|time| Instant::now() + time);
+    let deadline = options.time.map(|time| Instant::now() + time);
     let mut looks = |tracer: &mut dyn Tracer, until: &Until| look(tracer, until, deadline, watcher);
     match start {
         Start::Command(mut launch) => {
@@ -183,7 +185,7 @@ fn begin(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<(Start,
     check_numbers().map_err(Error::msg)?;
     let start = match &options.target {
         Target::Command(command) => Start::Command(command.prepare()?),
-        Target::Running { what, .. } => Start::Running(Root::Running(what.clone())),
+        Target::Running(what) => Start::Running(Root::Running(what.clone())),
     };
     let (tracer, mut line) = choose(options)?;
     if let Start::Command(Launch {

@@ -25,10 +25,7 @@ use sys::tree::check_numbers;
 #[derive(Clone)]
 pub enum Target {
     Command(Command),
-    Running {
-        what: Running,
-        time: Option<Duration>,
-    },
+    Running(Running),
 }
 
 #[derive(Clone, PartialEq)]
@@ -63,7 +60,7 @@ impl Running {
 impl Target {
     /// The words for a target that was running already, such as `process 12 (nginx)`; `None` for a command.
     pub fn scope(&self) -> Option<String> {
-        let Target::Running { what, .. } = self else {
+        let Target::Running(what) = self else {
             return None;
         };
         Some(match what {
@@ -76,13 +73,6 @@ impl Target {
             }
             Running::System => "the whole system".to_string(),
         })
-    }
-
-    /// The time after which tracing ends, if it is limited.
-    pub fn time(&self) -> Option<Duration> {
-        match self {
-            Target::Command(Command { time, .. }) | Target::Running { time, .. } => *time,
-        }
     }
 }
 
@@ -151,8 +141,6 @@ pub struct Command {
     pub silent: bool,
     /// The working directory; `None` for this process's.
     pub directory: Option<PathBuf>,
-    /// How long to trace it, if it does not end before.
-    pub time: Option<Duration>,
 }
 
 #[derive(Debug, thiserror::Error)]

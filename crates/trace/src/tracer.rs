@@ -113,6 +113,8 @@ pub struct TraceOptions {
     pub target: Target,
     pub tracer: Option<TracerKind>,
     pub detail: Detail,
+    /// The time after which tracing ends, if it is limited.
+    pub time: Option<Duration>,
     pub more: More,
 }
 
@@ -148,14 +150,8 @@ impl TraceOptions {
             ..
         } = self.more;
         let what = match &self.target {
-            Target::Running {
-                what: Running::System,
-                ..
-            } => "the whole system",
-            Target::Running {
-                what: Running::Cgroup(_),
-                ..
-            } => "a control group",
+            Target::Running(Running::System) => "the whole system",
+            Target::Running(Running::Cgroup(_)) => "a control group",
             _ if grouping != Grouping::Name => "counts by process, control group or thread",
             _ if descriptors => "descriptors",
             _ if stacks => "stacks",

@@ -33,7 +33,7 @@ impl Channel {
             console: Rc::clone(console),
             number,
             is_planned: greeting.is_none(),
-            said: console.borrow().messages_so_far(),
+            said: console.borrow().messages_so_far,
             timeout,
             facts: Facts::default(),
             ended: Cell::new(false),

@@ -20,7 +20,7 @@ pub(super) struct Console {
     beginning: String,
     lines: BTreeMap<u32, VecDeque<String>>,
     messages: VecDeque<String>,
-    messages_so_far: u64,
+    pub messages_so_far: u64,
     ended: Option<Failure>,
 }
 
@@ -111,10 +111,6 @@ impl Console {
         let failure = Failure::new(failure.kind, text);
         self.give_up(&failure);
         failure
-    }
-
-    pub fn messages_so_far(&self) -> u64 {
-        self.messages_so_far
     }
 
     /// The last of those after the first `so_far`; empty if there are none.

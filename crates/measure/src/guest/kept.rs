@@ -8,7 +8,7 @@ use super::Monitor;
 use super::console::{BOOT, Console, INIT};
 use super::files::Files;
 use super::states::{self, BEGINNING, MEMORY};
-use crate::runner::{Workers, digest, key};
+use crate::runner::{self, Workers, digest, key};
 use anyhow::{Context, Result, anyhow};
 use model::Failure;
 use serde_json::json;
@@ -53,19 +53,15 @@ impl State {
         memory_mib: u32,
         files: &Files,
     ) -> Result<State> {
-        fn digest_of(file: &Path) -> Result<String> {
-            digest(file).with_context(|| format!("cannot read {}", file.display()))
-        }
-
         let pauses = is == PAUSE.0;
         if pauses {
             command.extend(PAUSE.1.map(OsString::from));
         }
         let words: Vec<String> = command.iter().map(|word| files.anywhere(word)).collect();
         let version = output(private::asking(&command[0]).arg("--version"))?.stdout;
-        let (words, initramfs) = (words.join("\n"), digest_of(&files.initramfs())?);
+        let (words, initramfs) = (words.join("\n"), digest(&files.initramfs())?);
         let key = key(&[words.as_bytes(), &version, initramfs.as_bytes()]);
-        let kernel = digest_of(&files.kernel)?;
+        let kernel = digest(&files.kernel)?;
         let name = format!("{BEGINNING}{kernel}-{key}");
         let directory = workers.kept(&name, |directory| {
             let made = make(workers, &command, memory_mib, pauses, directory);
@@ -178,8 +174,8 @@ fn make(
     directory: &Path,
 ) -> Result<(), Failure> {
     let memory = directory.join(MEMORY);
-    let mut start = Command::new(&command[0]);
-    start.args(&command[1..]).args(device(b"string=-"));
+    let mut start = runner::command(command);
+    start.args(device(b"string=-"));
     start.args(memory_from(memory.as_os_str(), memory_mib, "on"));
     start.args(["-action", "panic=pause"]);
     start.env(VARIABLE, directory.join(DEVICES));

@@ -5,7 +5,7 @@ use super::files::Files;
 use super::initramfs::{Facts as FileFacts, Initramfs, PROGRAM};
 use super::kept::{self, Loading, State};
 use super::{Channel, CommandFiles, Monitor, Program, Traced, images};
-use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
+use crate::runner::{Environment, Kernel, Workers, command, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
 use assets::CONFINE;
 use model::{Counted, Facts, Failure, FailureKind, Unit};
@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::rc::Rc;
 use std::time::Duration;
 use sys::output::output;
@@ -124,10 +124,9 @@ impl Machine {
         let lines: String = plan.iter().map(|line| format!("{line}\n")).collect();
         let way = self.environment.confine.as_deref().unwrap_or_default();
         let asked = self.asked(&format!("{secret} {way}\n{lines}"));
-        let (mut command, state) = asked.map_err(|error| failed(&self.environment.name, &error))?;
-        command.extend(self.options.arguments.iter().cloned());
-        let mut start = Command::new(&command[0]);
-        start.args(&command[1..]);
+        let (mut words, state) = asked.map_err(|error| failed(&self.environment.name, &error))?;
+        words.extend(self.options.arguments.iter().cloned());
+        let mut start = command(&words);
         let state = state.map(|state| state.inherit(&mut start));
         let mut monitor = None;
         if self.is_emulated() {
@@ -153,11 +152,8 @@ impl Machine {
             console: Rc::new(RefCell::new(console)),
             monitor,
             release: hello.strip_prefix("guest ").unwrap_or(&hello).to_string(),
-            program: command[0].clone(),
-            command: command
-                .iter()
-                .map(|word| self.files.anywhere(word))
-                .collect(),
+            program: words[0].clone(),
+            command: words.iter().map(|word| self.files.anywhere(word)).collect(),
             channels: Cell::new(plan.len() as u32),
             timeout: workers.timeout,
         })

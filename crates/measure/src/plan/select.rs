@@ -109,12 +109,7 @@ pub(super) fn has(subject: &Subject, name: &str) -> bool {
         Subject::Operation(o) => {
             [THREADS, SHARED, COLD].contains(&name) || o.params.iter().any(|p| p.name == name)
         }
-        Subject::Snippet(case) => {
-            let hole = format!("{{{name}}}");
-            [&case.operation, &case.setup, &case.prelude]
-                .iter()
-                .any(|text| text.contains(&hole))
-        }
+        Subject::Snippet(case) => case.code_contains(&format!("{{{name}}}")),
     }
 }
 

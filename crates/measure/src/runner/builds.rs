@@ -4,7 +4,7 @@
 use super::cache::Cache;
 use super::child::ErrorWording;
 use super::snippet::{Filled, fill, forms};
-use super::{Environment, Language, NATIVE, key, replaced};
+use super::{Environment, Language, NATIVE, command, key, replaced};
 use model::{Case, Failure};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -34,10 +34,7 @@ impl Built {
         match self {
             Built::Probe(path) => Command::new(path),
             Built::Snippet(snippet) => {
-                let words = snippet.words(&snippet.language.run, &snippet.directory, &[]);
-                let mut command = Command::new(&words[0]);
-                command.args(&words[1..]);
-                command
+                command(&snippet.words(&snippet.language.run, &snippet.directory, &[]))
             }
         }
     }

@@ -35,9 +35,7 @@ const FILES: u64 = 1 << 10;
 const DEEPEST: u64 = 1000;
 
 pub fn names_fixtures(case: &Case) -> bool {
-    [&case.operation, &case.setup, &case.prelude]
-        .iter()
-        .any(|text| text.contains(HOLE))
+    case.code_contains(HOLE)
 }
 
 /// Workers start in directories beside the fixtures', so that a study's program with a relative path is the same in every run and is

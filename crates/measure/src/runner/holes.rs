@@ -1,6 +1,22 @@
 //! Fills holes such as `{dir}` in words of commands.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::process::Command;
+
+/// The command that is started by these words.
+pub fn command(words: &[OsString]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// Each `{NAME}` is replaced by the value of that name.
+pub fn filled<V: ToString>(text: &str, values: &BTreeMap<String, V>) -> String {
+    values.iter().fold(text.to_string(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), &value.to_string())
+    })
+}
 
 /// Paths keep their bytes, and filled-in text is not searched for holes.
 pub fn replaced(word: &str, holes: &[(&str, &OsStr)]) -> OsString {

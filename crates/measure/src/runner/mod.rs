@@ -28,7 +28,7 @@ pub use environment::{
     image_architecture,
 };
 pub use fixtures::{Fixture, check_room, names_fixtures};
-pub use holes::replaced;
+pub use holes::{command, filled, replaced};
 pub use interrupt::{Deadline, Interrupt};
 pub use language::{Language, has_runtime, on_path};
 #[doc(hidden)]

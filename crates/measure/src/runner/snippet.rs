@@ -1,6 +1,6 @@
 //! Inserts a snippet into its language's loop, and maps error messages back to the user's lines. Pure.
 
-use super::Language;
+use super::{Language, filled};
 use model::Case;
 use regex_lite::Regex;
 
@@ -55,12 +55,7 @@ pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
 
 /// Braces that are neither a parameter nor `{fixtures}` belong to the language.
 fn parameters(case: &Case, text: &str) -> String {
-    let params = case.effective_params();
-    params
-        .iter()
-        .fold(super::fixtures::fill(text), |text, (name, value)| {
-            text.replace(&format!("{{{name}}}"), &value.to_string())
-        })
+    filled(&super::fixtures::fill(text), &case.effective_params())
 }
 
 impl Filled {

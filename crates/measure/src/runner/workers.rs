@@ -28,7 +28,8 @@ pub struct Workers {
     variants: BTreeMap<String, Variant>,
     /// Raised; workers do not inherit it.
     raised: Option<Raised>,
-    strayed: Rc<Cell<bool>>,
+    /// A worker was seen off the measuring CPU.
+    pub strayed: Rc<Cell<bool>>,
 }
 
 #[derive(Default)]
@@ -98,11 +99,6 @@ impl Workers {
         self.raised = self
             .raised
             .or(limits::raise(Workers::descriptors(workers)).ok().flatten());
-    }
-
-    /// A worker was seen off the measuring CPU.
-    pub fn strayed(&self) -> Rc<Cell<bool>> {
-        Rc::clone(&self.strayed)
     }
 
     pub fn probe(&self) -> PathBuf {

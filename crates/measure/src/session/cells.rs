@@ -110,7 +110,7 @@ impl Session {
     /// It cannot be built or read.
     pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
         let probe = self.workers.probe_of(environment)?;
-        digest(&probe).map_err(|e| Failure::start(format!("cannot read {}: {e}", probe.display())))
+        digest(&probe).map_err(|error| Failure::start(format!("{error:#}")))
     }
 }
 

@@ -23,7 +23,7 @@ impl CpuMonitor {
             cpu,
             claim: Claim::to(cpu),
             gone: None,
-            strayed: workers.strayed(),
+            strayed: Rc::clone(&workers.strayed),
             throttled_ns: quota::throttled_ns(&Sources::default()).map(|ns| (ns, ns)),
         }
     }

@@ -15,7 +15,9 @@ impl Launcher for Workers {
         let on_measuring = self.environment(&case.environment)?.cpus == Cpus::Measuring;
         // Only the probe itself knows its CPU if a user's command started it.
         let watch = if child.hello().is_none() && on_measuring {
-            self.placement.measuring.map(|cpu| (cpu, self.strayed()))
+            self.placement
+                .measuring
+                .map(|cpu| (cpu, Rc::clone(&self.strayed)))
         } else {
             None
         };

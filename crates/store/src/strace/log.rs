@@ -393,7 +393,7 @@ impl Log {
         if has_times {
             profile.usage.in_calls_ns = self.timeline.in_calls_ns();
         }
-        profile.usage.longest_gap = self.timeline.longest_gap();
+        profile.usage.longest_gap = self.timeline.longest_gap.take();
         profile.threads = open;
         if let Some((processes, threads)) = self.threads.counts() {
             (profile.usage.processes, profile.usage.threads) = (Some(processes), Some(threads));

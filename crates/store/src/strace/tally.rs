@@ -89,18 +89,15 @@ impl Tally {
             add(&mut objects, (object, name(caller), call), count);
         }
         let objects = objects.into_iter();
-        let mut objects: Vec<ObjectCount> = objects
-            .map(
-                |(((kind, name, directory), process, _), count)| ObjectCount {
-                    kind,
-                    name,
-                    process,
-                    directory,
-                    count,
-                },
-            )
-            .collect();
-        objects.sort_by(|a, b| (b.count.calls, &a.name).cmp(&(a.count.calls, &b.name)));
+        let objects = ObjectCount::sorted(objects.map(
+            |(((kind, name, directory), process, _), count)| ObjectCount {
+                kind,
+                name,
+                process,
+                directory,
+                count,
+            },
+        ));
         Profile {
             objects_dropped: if objects.is_empty() {
                 None

@@ -17,7 +17,7 @@ pub struct Timeline {
     last: HashMap<u64, (f64, String)>,
     /// When each open call began, and whether it is the thread's first.
     open: HashMap<u64, (f64, bool)>,
-    longest_gap: Option<Gap>,
+    pub longest_gap: Option<Gap>,
     /// When at least one thread was outside of calls: disjoint, by rising time.
     pauses: Vec<(f64, f64)>,
     /// The sum of earlier ones.
@@ -115,10 +115,6 @@ impl Timeline {
     }
 
     /// The longest time in which a thread made no call; `None` without times.
-    pub fn longest_gap(&self) -> Option<Gap> {
-        self.longest_gap.clone()
-    }
-
     /// The slowest first.
     pub fn slowest(self) -> impl Iterator<Item = (Caller, SlowCall)> {
         self.slowest.into_values().rev()

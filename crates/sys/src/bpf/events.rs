@@ -22,14 +22,13 @@ pub mod event {
 
 shared! {
     EVENTS:
-    #[derive(Debug, Default, PartialEq, Eq)]
     Event "event" {
         kind: u32,
         process: u32,
         space: u64,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq, Hash)]
+    #[derive(Hash)]
     MappedFile "mapped_file" {
         inode: u64,
         size: u64,
@@ -37,7 +36,6 @@ shared! {
         generation: u32,
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     Mapped "mapped" {
         event: Event,
         file: MappedFile,
@@ -48,7 +46,6 @@ shared! {
         path: [u8; MAPPED_BYTES],
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     Executed "executed" {
         event: Event,
         file: MappedFile,
@@ -61,7 +58,6 @@ shared! {
         root: [u8; MAPPED_BYTES],
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     Forked "forked" {
         event: Event,
         parent: u32,
@@ -69,7 +65,6 @@ shared! {
     }
 
     /// The bytes of the stack that were copied, from `sp` on, follow.
-    #[derive(Debug, Default, PartialEq, Eq)]
     Sample "sample" {
         event: Event,
         key: StackKey,
@@ -85,13 +80,11 @@ shared! {
         instruction: [u64; SCRIPTS],
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     Python "python" {
         runtime: u64,
         at: [u16; PYTHON_FIELDS],
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     Script "script" {
         event: Event,
         code: u64,

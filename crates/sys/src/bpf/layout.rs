@@ -2,7 +2,7 @@
 //! and constants; a test compares them with the types in the compiled object.
 
 use crate::usage::Used;
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Per gate.
 pub const NUMBERS: usize = 512;
@@ -123,9 +123,15 @@ macro_rules! shared {
         $(
             $(#[$about])*
             #[repr(C)]
-            #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
             pub struct $ours {
                 $($(#[$field_about])* pub $field: $type,)*
+            }
+
+            impl Default for $ours {
+                fn default() -> $ours {
+                    zerocopy::FromZeros::new_zeroed()
+                }
             }
         )*
 
@@ -139,7 +145,6 @@ pub(super) use shared;
 
 shared! {
     LAYOUT:
-    #[derive(Debug, PartialEq, Eq)]
     Row "row" {
         what: u8,
         argument: u8,
@@ -148,7 +153,7 @@ shared! {
         mask: u32,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(PartialOrd, Ord, Hash)]
     Key "key" {
         group: u32,
         number: u16,
@@ -160,7 +165,6 @@ shared! {
         untimed: u8,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     Counted "counted" {
         calls: u64,
         unfinished: u64,
@@ -173,7 +177,6 @@ shared! {
     }
 
     /// Empty if both sums of calls are 0.
-    #[derive(Debug)]
     Entry "entry" {
         key: Key,
         counted: Counted,
@@ -196,21 +199,18 @@ shared! {
         frames: [u64; FRAMES],
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     DurationKey "duration_key" {
         number: u16,
         gate: u16,
         bucket: u32,
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     GroupKey "group_key" {
         /// Ends with a 0.
         name: [u8; NAME_BYTES],
         id: u64,
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     Section "section" {
         name: u64,
         begun: u64,
@@ -223,13 +223,11 @@ shared! {
         outer: u32,
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     ObjectKey "object_key" {
         object: u64,
         key: Key,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     WaitKey "wait_key" {
         key: Key,
         object: u64,
@@ -240,33 +238,28 @@ shared! {
         process: u32,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     PolledKey "polled_key" {
         data: u64,
         process: u32,
         epoll: u32,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     ServedKey "served_key" {
         group: u64,
         peer: u64,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     RingKey "ring_key" {
         group: u32,
         opcode: u16,
         way: u16,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     RingSum "ring_sum" {
         requests: u64,
         elapsed: u64,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     Served "served" {
         requests: u64,
         elapsed: u64,
@@ -278,14 +271,12 @@ shared! {
         blocked: u64,
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     LockKey "lock_key" {
         /// The operation has the tracepoint's flags, and the kind is that of the lock: `lock`.
         key: Key,
         stack: u64,
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     LockWait "lock_wait" {
         waits: u64,
         ns: u64,
@@ -296,7 +287,6 @@ shared! {
     }
 
     /// The address of a socket's peer, or its own if it has no peer.
-    #[derive(Debug, PartialEq, Eq)]
     Address "address" {
         family: u16,
         /// In network order.
@@ -306,13 +296,12 @@ shared! {
         bytes: [u8; 112],
     }
 
-    #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(PartialOrd, Ord, Hash)]
     StackKey "stack_key" {
         key: Key,
         site: u64,
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     Name "name" {
         inode: u64,
         directory: u64,
@@ -322,7 +311,6 @@ shared! {
         text: [u8; 512],
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     Slow "slow" {
         key: Key,
         start: u64,
@@ -333,7 +321,6 @@ shared! {
         stack: u32,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq)]
     Live "live" {
         key: Key,
         elapsed: u64,
@@ -366,7 +353,6 @@ shared! {
         live: Live,
     }
 
-    #[derive(Debug, PartialEq, Eq)]
     Globals "globals" {
         lost: u64,
         live: i64,
@@ -401,7 +387,7 @@ shared! {
         stray_ends: u64,
     }
 
-    #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(PartialOrd, Ord, Hash)]
     Place "place" {
         address: u64,
         process: u32,
@@ -439,18 +425,6 @@ shared! {
         calls: [Row; 2 * NUMBERS],
         /// The same of the waits that a call can end and, in the upper half, that it ends in.
         waits_of: [u8; 2 * NUMBERS],
-    }
-}
-
-impl Default for Globals {
-    fn default() -> Globals {
-        Globals::new_zeroed()
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings::new_zeroed()
     }
 }
 

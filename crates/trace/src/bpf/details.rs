@@ -261,9 +261,7 @@ fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
             }
         }
     }
-    into.objects = rows.into_values().collect();
-    into.objects
-        .sort_by(|a, b| (b.count.calls, &a.name).cmp(&(a.count.calls, &b.name)));
+    into.objects = ObjectCount::sorted(rows.into_values());
     into.objects_dropped = Some(dropped);
 }
 

@@ -134,7 +134,7 @@ fn group_by(grouping: Grouping, tree: bool) -> GroupBy {
 }
 
 fn scope(target: &Target) -> Result<Scope> {
-    let Target::Running { what, .. } = target else {
+    let Target::Running(what) = target else {
         return Ok(Scope::Command);
     };
     Ok(match what {

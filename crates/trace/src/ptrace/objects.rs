@@ -1,7 +1,7 @@
 //! Calls by path. A relative path is joined to the name in /proc of the directory that it is relative to.
 
 use super::tally::Outcome;
-use model::syscall_names::{bare_name, errno};
+use model::syscall_names::bare_name;
 use model::{CallCount, ObjectCount, ObjectKind, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::read_link;
@@ -76,9 +76,7 @@ impl Objects {
     pub fn add(&mut self, (process, call, path): (usize, usize, usize), outcome: Outcome) {
         let sum = self.counts.entry((process, call, path)).or_default();
         sum.calls += 1;
-        if let Outcome::Failed(number) = outcome {
-            *sum.errors.entry(errno::name(number)).or_default() += 1;
-        }
+        outcome.count(&mut sum.errors);
     }
 
     /// `process` and `call` return names by number.
@@ -105,9 +103,7 @@ impl Objects {
                     ..count
                 },
             });
-        into.objects = rows.collect();
-        into.objects
-            .sort_by(|a, b| (b.count.calls, &a.name).cmp(&(a.count.calls, &b.name)));
+        into.objects = ObjectCount::sorted(rows);
         into.objects_dropped = Some(self.dropped);
     }
 }

@@ -45,6 +45,14 @@ pub enum Outcome {
     Unseen,
 }
 
+impl Outcome {
+    pub fn count(self, errors: &mut BTreeMap<String, u64>) {
+        if let Outcome::Failed(number) = self {
+            *errors.entry(errno::name(number)).or_default() += 1;
+        }
+    }
+}
+
 pub struct Known {
     pub name: String,
     pub drives: Option<(Drives, u8)>,
@@ -285,9 +293,7 @@ impl Tally {
             ..key
         };
         let sum = self.sums.entry(key).or_default();
-        if let Outcome::Failed(number) = outcome {
-            *sum.errors.entry(errno::name(number)).or_default() += 1;
-        }
+        outcome.count(&mut sum.errors);
         sum.add(&CallCount {
             calls: 1,
             unfinished: u64::from(outcome == Outcome::Unfinished),

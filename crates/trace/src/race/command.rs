@@ -2,7 +2,7 @@
 
 use super::site::Inside;
 use anyhow::{Result, anyhow, bail};
-use measure::runner::NATIVE;
+use measure::runner::{NATIVE, filled};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use sys::launch::Launch;
@@ -201,12 +201,6 @@ impl Commands {
             ..command.prepare()?
         })
     }
-}
-
-fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
-    values.iter().fold(text.to_string(), |text, (name, value)| {
-        text.replace(&format!("{{{name}}}"), value)
-    })
 }
 
 fn by_shell(code: &str) -> Vec<OsString> {

@@ -10,7 +10,7 @@ use super::trash::Trash;
 use crate::target::{text, words};
 use anyhow::{Context, Result, bail};
 use assets::CONFINE;
-use measure::runner::{Environment, Files, Interrupt, NATIVE, RunDirectory};
+use measure::runner::{Environment, Files, Interrupt, NATIVE, RunDirectory, command};
 use nix::unistd::{User, geteuid};
 use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -186,12 +186,6 @@ pub fn empty(
     Ok(all)
 }
 
-fn command(words: &[OsString]) -> process::Command {
-    let mut command = process::Command::new(&words[0]);
-    command.args(&words[1..]);
-    command
-}
-
 struct Entrance<'a> {
     environment: &'a Environment,
     number: String,
@@ -281,7 +275,6 @@ impl<'a> Entrance<'a> {
             user: own_user(),
             silent,
             directory: Some(self.site.start()),
-            time: None,
         };
         let mut launch = Launch {
             bound: true,

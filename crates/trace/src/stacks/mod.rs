@@ -13,6 +13,7 @@ mod reader;
 
 pub use reader::Reader;
 
+use crate::open_calls::memory;
 use budget::Budget;
 use files::Files;
 use functions::Functions;
@@ -441,7 +442,7 @@ impl Stacks {
     /// By the present memory of the stack of each thread.
     pub fn waiting(&mut self, threads: &[Live]) -> HashMap<u32, Waiting> {
         let functions = threads.iter().take(MOST_OPEN).filter_map(|live| {
-            let memory = File::open(format!("/proc/{}/mem", live.process)).ok()?;
+            let memory = memory(live)?;
             let mut stack = vec![0; OPEN_BYTES];
             let read = memory.read_at(&mut stack, live.sp).ok()?;
             let sample = sample(live);

@@ -76,7 +76,7 @@ impl<'a> Source<'a> {
             return Ok(facts);
         }
         let offer = self.mirrors.iter().find_map(|(_, mirror)| {
-            let mut packages = mirror.packages().iter();
+            let mut packages = mirror.packages.iter();
             Some((mirror, packages.find(|one| one.release == release)?))
         });
         let (mirror, package) =

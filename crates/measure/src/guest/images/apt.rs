@@ -204,8 +204,7 @@ impl Apt {
     /// place here.
     fn check(&self, wanted: &str, package: &Path) -> Result<()> {
         let shown = self.query(&["show", wanted])?;
-        let digest =
-            digest(package).with_context(|| format!("cannot read {}", package.display()))?;
+        let digest = digest(package)?;
         let listed = shown
             .lines()
             .filter_map(|line| line.strip_prefix("SHA256:"))

@@ -39,8 +39,8 @@ pub struct Mirror<'a> {
     images: &'a Images,
     architecture: Architecture,
     apt: Apt,
-    packages: Vec<Package>,
-    unread: Vec<String>,
+    pub packages: Vec<Package>,
+    pub unread: Vec<String>,
     has_all: bool,
     tell: &'a dyn Fn(&str),
     /// The lock is released after the directory is removed.
@@ -110,14 +110,6 @@ impl<'a> Mirror<'a> {
         };
         ensure!(!self.packages.is_empty(), none());
         Ok(&self.packages)
-    }
-
-    pub fn packages(&self) -> &[Package] {
-        &self.packages
-    }
-
-    pub fn unread(&self) -> &[String] {
-        &self.unread
     }
 
     pub fn find(&mut self, wanted: &str) -> Result<Option<Package>> {

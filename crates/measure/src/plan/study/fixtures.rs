@@ -2,7 +2,7 @@
 
 use super::error::StudyText;
 use super::file::{FixtureTable, Values};
-use crate::runner::Fixture;
+use crate::runner::{Fixture, filled};
 use anyhow::Result;
 use model::{Planned, parse_size};
 use std::collections::BTreeMap;
@@ -84,14 +84,9 @@ impl Template {
     }
 
     fn filled(&self, params: &BTreeMap<String, u64>) -> Option<Fixture> {
-        let fill = |text: &str| {
-            params.iter().fold(text.to_string(), |text, (name, value)| {
-                text.replace(&format!("{{{name}}}"), &value.to_string())
-            })
-        };
-        let name = fill(&self.name);
-        let [first, second] =
-            [&self.amounts[0], &self.amounts[1]].map(|amount| parse_size(&fill(amount)).ok());
+        let name = filled(&self.name, params);
+        let [first, second] = [&self.amounts[0], &self.amounts[1]]
+            .map(|amount| parse_size(&filled(amount, params)).ok());
         let (first, second) = (first?, second?);
         hole(&name).is_none().then_some(if self.is_file {
             Fixture::File {

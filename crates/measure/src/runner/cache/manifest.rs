@@ -79,7 +79,11 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
 ///
 /// # Errors
 /// The file is not of this user or root, or cannot be read.
-pub fn digest(path: &Path) -> io::Result<String> {
+pub fn digest(path: &Path) -> Result<String> {
+    sha256(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn sha256(path: &Path) -> io::Result<String> {
     let (mut file, mut hash, mut part) = (open::trusted(path)?, Sha256::new(), vec![0; 1 << 16]);
     loop {
         match file.read(&mut part)? {

@@ -27,15 +27,12 @@ pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
     let (mut cpu, mut memory, mut confine, mut append) = (None, None, None, Vec::new());
     for word in words.split_whitespace() {
         // The kernel has no parameters of these names.
-        if let Some(chosen) = word.strip_prefix("cpu=") {
+        match word.split_once('=') {
             // Commas separate environments, so that a processor's features are set apart by colons: `cpu=Haswell:-erms`.
-            cpu = Some(chosen.replace(':', ","));
-        } else if let Some(mib) = word.strip_prefix("memory=") {
-            memory = Some(mib.to_string());
-        } else if let Some(way) = word.strip_prefix("confine=") {
-            confine = Some(way.to_string());
-        } else {
-            append.push(word);
+            Some(("cpu", chosen)) => cpu = Some(chosen.replace(':', ",")),
+            Some(("memory", mib)) => memory = Some(mib.to_string()),
+            Some(("confine", way)) => confine = Some(way.to_string()),
+            _ => append.push(word),
         }
     }
     Some(Name {

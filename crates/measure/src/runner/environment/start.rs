@@ -1,7 +1,7 @@
 //! The commands that start programs in an environment: the probe and snippets, or a command of the
 //! user's, which cannot be built for it.
 
-use super::super::holes::replaced;
+use super::super::holes::{command, replaced};
 use super::{Environment, PROGRAM};
 use anyhow::{Result, bail};
 use assets::CONFINE;
@@ -127,9 +127,7 @@ impl Environment {
                 word => vec![replaced(word, &holes)],
             })
             .collect();
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        command
+        command(&words)
     }
 }
 
