@@ -213,7 +213,7 @@ fn answers_behind_delayed_acknowledgements_are_seen_at_their_sockets() {
     assert_eq!(own["names"], json!(["sendto"]), "{own}");
 }
 
-/// A control group that may use a fifth of a CPU.
+/// A control group that may use a twentieth of a CPU.
 fn limited() -> Option<ControlGroup> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     for mount in mounts.lines() {
