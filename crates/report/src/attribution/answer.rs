@@ -10,10 +10,11 @@ use super::time::time_rows;
 use super::why::ALL;
 use crate::numbers::{counted, duration, percent};
 use analysis::attribute::Attribution;
+use analysis::attribute::advice::Advice;
 use analysis::attribute::blocked::Because;
 use analysis::attribute::ledger::{Ledger, LedgerPart, LedgerWait, State};
 use analysis::attribute::seconds::s;
-use analysis::attribute::spent::{PartKind, Spent};
+use analysis::attribute::spent::{Part, PartKind, Spent};
 use analysis::attribute::stops::logged_s;
 use analysis::attribute::waits::Reason;
 use indexmap::IndexMap;
@@ -24,6 +25,7 @@ use model::{By, CallCount, Profile};
 /// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
 const MOST_ROWS: usize = 3;
+const MOST: f64 = 0.5;
 /// The rule of a program that may not compute any more.
 const QUOTA: &str = "cpu-quota";
 const IDLE: &str = "idle";
@@ -54,6 +56,9 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     match attribution.advice.first() {
         Some(first) => {
             lines.extend(logged_calls(profile, &attribution.time));
+            if lines.is_empty() && !profile.is_service() {
+                lines.extend(longest_wait(first, attribution));
+            }
             lines.push(advice::line(first, attribution));
         }
         None if lines.is_empty() => lines.push(most(profile, attribution)),
@@ -101,6 +106,22 @@ fn untold_waits(profile: &Profile, attribution: &Attribution) -> Option<String> 
         "Threads wait most of the time, summed over threads: {}. As root, eBPF shows what they wait for.",
         longest.take(MOST_ROWS).join(", ")
     ))
+}
+
+/// What a command waits for most of its time, if the advice is about something else: `Most time: waiting for a timer 0.5 s (...).`
+fn longest_wait(first: &Advice, attribution: &Attribution) -> Option<String> {
+    let time = untraced(&attribution.time);
+    let longest = time.parts.first()?;
+    let all_s: f64 = time.parts.iter().map(Part::seconds).sum();
+    let is_most = longest.seconds() >= MOST * all_s;
+    let is_other = first.measured_s < Some(MOST * longest.seconds());
+    let rows = time_rows(&time, &attribution.waits, 1);
+    match longest.kind {
+        PartKind::Blocked { .. } if is_most && is_other => {
+            Some(format!("Most time: {}.", part(rows.first()?)))
+        }
+        _ => None,
+    }
 }
 
 /// The calls of a log, which has no CPU time.
