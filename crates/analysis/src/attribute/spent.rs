@@ -284,12 +284,27 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
             // Without symbols there are addresses only.
             names.filter(|name| !name.contains("0x")).cloned().collect()
         }
-        PartKind::WaitingForCpu => usage.throttled.iter().map(Throttled::waits).collect(),
+        PartKind::WaitingForCpu => {
+            let throttled = usage.throttled.iter().map(Throttled::waits);
+            throttled.chain(woken(profile)).collect()
+        }
         // When a tracer of the scheduler's events sees nothing: beside other programs this takes milliseconds, as it waits for a CPU too.
         PartKind::Rest if usage.concurrency.is_some() && !profile.is_service() => {
             vec!["before the command ran and after it ended".to_string()]
         }
         _ => Vec::new(),
+    }
+}
+
+/// Whose waits end most of the waits for a CPU: `after fdatasync`.
+fn woken(profile: &Profile) -> Option<String> {
+    let runnable_ns = profile.all_calls().runnable_ns?;
+    let calls = profile.totals(By::Call).into_iter().map(|total| total.count);
+    let most = calls.max_by_key(|count| count.woken_ns)?;
+    if most.woken_ns? > runnable_ns / 2 {
+        Some(format!("after {}", most.call))
+    } else {
+        None
     }
 }
 

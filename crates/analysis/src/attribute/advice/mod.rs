@@ -158,7 +158,8 @@ impl Scale {
                 let most_s = self.wall_s.max(self.cpu_s);
                 (most_s, most_s + self.tracing_s)
             }
-            _ if advice.spins => {
+            // Elapsed time includes the wait for a CPU after each wake-up.
+            _ if advice.spins || advice.time == Time::Elapsed => {
                 let whole_s = self.wall_s + self.tracing_s + self.elsewhere_s;
                 (whole_s, whole_s)
             }
