@@ -385,6 +385,10 @@ fn a_sample_of_each_class_has_the_function_and_its_line() {
     assert_eq!(caller(&collected, "getppid"), Some("inner (chain.c:17)"));
     let sampled = collected.stacks_sampled.unwrap();
     assert!(sampled < 5_000, "{sampled}");
+    // Debug information may be compressed.
+    let program = needs!(compiled("chain.c", "stacks-compressed", &["-g", "-gz"]));
+    let collected = with_callers(format!("{} 100000", program.display()));
+    assert_eq!(caller(&collected, "getppid"), Some("inner (chain.c:17)"));
     // Long enough for hundreds of samples, as the share is known no better than they are many.
     let mixed = with_callers(format!("{} 1000000 mixed", program.display()));
     let seldom = calls_from(&mixed, "seldom");

@@ -299,7 +299,10 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
 /// Whose waits end most of the waits for a CPU: `after fdatasync`.
 fn woken(profile: &Profile) -> Option<String> {
     let runnable_ns = profile.all_calls().runnable_ns?;
-    let calls = profile.totals(By::Call).into_iter().map(|total| total.count);
+    let calls = profile
+        .totals(By::Call)
+        .into_iter()
+        .map(|total| total.count);
     let most = calls.max_by_key(|count| count.woken_ns)?;
     if most.woken_ns? > runnable_ns / 2 {
         Some(format!("after {}", most.call))

@@ -9,6 +9,7 @@ use super::rows::Row;
 use super::time::time_rows;
 use super::why::ALL;
 use crate::numbers::{counted, duration, percent};
+use crate::profile::notes::programs;
 use analysis::attribute::Attribution;
 use analysis::attribute::advice::Advice;
 use analysis::attribute::blocked::Because;
@@ -26,6 +27,8 @@ use model::{By, CallCount, Profile};
 const USER_BOUND: f64 = 0.8;
 const MOST_ROWS: usize = 3;
 const MOST: f64 = 0.5;
+/// Advice that saves a smaller share of the time is not the answer.
+const SMALL: f64 = 0.02;
 /// The rule of a program that may not compute any more.
 const QUOTA: &str = "cpu-quota";
 const IDLE: &str = "idle";
@@ -55,13 +58,18 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
     }
     match attribution.advice.first() {
         Some(first) => {
-            lines.extend(logged_calls(profile, &attribution.time));
-            if lines.is_empty() && !profile.is_service() {
-                lines.extend(longest_wait(first, attribution));
+            if lines.is_empty() && is_aside(first, profile, attribution) {
+                lines.extend(most_time(profile, attribution));
             }
             lines.push(advice::line(first, attribution));
         }
-        None if lines.is_empty() => lines.push(most(profile, attribution)),
+        None if lines.is_empty() => {
+            let most = most_time(profile, attribution).map_or_else(String::new, |most| most + " ");
+            lines.push(format!(
+                "{most}No advice: no rule applies.{}",
+                untimed(attribution)
+            ));
+        }
         None => {}
     }
     if attribution.hung.is_empty() {
@@ -108,44 +116,46 @@ fn untold_waits(profile: &Profile, attribution: &Attribution) -> Option<String> 
     ))
 }
 
-/// What a command waits for most of its time, if the advice is about something else: `Most time: waiting for a timer 0.5 s (...).`
-fn longest_wait(first: &Advice, attribution: &Attribution) -> Option<String> {
+/// Advice that saves little, or is about something else than what a command waits for most of its time. Logs show calls alone.
+fn is_aside(first: &Advice, profile: &Profile, attribution: &Attribution) -> bool {
     let time = untraced(&attribution.time);
-    let longest = time.parts.first()?;
     let all_s: f64 = time.parts.iter().map(Part::seconds).sum();
-    let is_most = longest.seconds() >= MOST * all_s;
-    let is_other = first.measured_s < Some(MOST * longest.seconds());
-    let rows = time_rows(&time, &attribution.waits, 1);
-    match longest.kind {
-        PartKind::Blocked { .. } if is_most && is_other => {
-            Some(format!("Most time: {}.", part(rows.first()?)))
-        }
-        _ => None,
-    }
+    let is_small = first.saved.is_some_and(|saved| saved.value < SMALL * all_s);
+    let waits_longer = time.parts.first().is_some_and(|longest| {
+        matches!(longest.kind, PartKind::Blocked { .. })
+            && longest.seconds() >= MOST * all_s
+            && first.measured_s < Some(MOST * longest.seconds())
+    });
+    let is_log = attribution.time.cpu_s.is_none();
+    is_log || !profile.is_service() && (is_small || waits_longer)
 }
 
-/// The calls of a log, which has no CPU time.
-fn logged_calls(profile: &Profile, time: &Spent) -> Option<String> {
-    if time.cpu_s.is_some() {
-        return None;
-    }
-    Some(format!("Most time in calls: {}.", longest_calls(profile)?))
-}
-
-/// The first rows of the table below.
-fn most(profile: &Profile, attribution: &Attribution) -> String {
-    let time = &attribution.time;
-    if let Some(entering) = attribution.entering
-        && time.seconds_of(PartKind::Stops) > 0.0
-    {
-        return format!(
-            "No advice: no rule applies. {} take at least {}; ptrace stops hide the rest.",
+/// The time of calls where ptrace's stops hide the rest.
+fn untimed(attribution: &Attribution) -> String {
+    match attribution.entering {
+        Some(entering) if is_stopped(&attribution.time) => format!(
+            " {} take at least {}; ptrace stops hide the rest.",
             counted(entering.calls, "call"),
             duration(entering.seconds)
-        );
+        ),
+        _ => String::new(),
     }
-    if let Some(longest) = logged_calls(profile, time) {
-        return format!("{longest} No advice: no rule applies.");
+}
+
+fn is_stopped(time: &Spent) -> bool {
+    time.seconds_of(PartKind::Stops) > 0.0
+}
+
+/// The first rows of the table below, and the CPU time of several programs; of a log, which has no CPU time, the longest calls.
+fn most_time(profile: &Profile, attribution: &Attribution) -> Option<String> {
+    let time = &attribution.time;
+    if time.cpu_s.is_none()
+        && let Some(longest) = longest_calls(profile)
+    {
+        return Some(format!("Most time in calls: {longest}."));
+    }
+    if attribution.entering.is_some() && is_stopped(time) {
+        return None;
     }
     let mut rows = match &attribution.threads {
         Some(ledger) => ledger_rows(profile, ledger, ALL),
@@ -157,12 +167,14 @@ fn most(profile: &Profile, attribution: &Attribution) -> String {
     rows.retain(|row| !answers || !row.name.starts_with(IDLE));
     let least_s = LEAST * rows.iter().map(|row| row.seconds).sum::<f64>();
     let rows = rows.iter().filter(|row| row.seconds >= least_s);
+    let rows = rows.sorted_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let rows = rows.take(MOST_ROWS).map(part).join("; ");
     if rows.is_empty() {
-        return "No advice: no rule applies.".to_string();
+        return None;
     }
     let of_busy = if answers { " of busy threads" } else { "" };
-    format!("Most time{of_busy}: {rows}. No advice: no rule applies.")
+    let programs = programs(profile, MOST_ROWS).map_or_else(String::new, |text| format!(" {text}"));
+    Some(format!("Most time{of_busy}: {rows}.{programs}"))
 }
 
 /// `q2: read of pipe:[17] 1.32 s, sleep: clock_nanosleep 1.31 s`: of a log, whose time is not divided. Waits for children are those
@@ -280,12 +292,7 @@ fn lock_bound(ledger: &Ledger) -> Option<String> {
         _ => format!(" in {}", some(&functions, MOST_FUNCTIONS)),
     };
     let holder = waits[0].by.as_ref().map_or_else(String::new, |by| {
-        let by = match by.strip_prefix("thread ") {
-            Some(name) if name == process => "another thread".to_string(),
-            None if by == process => format!("another {process} process"),
-            _ => by.clone(),
-        };
-        format!(", which {by} holds")
+        format!(", which {} holds", notes::other(by, process))
     });
     Some(format!(
         "Lock contention: threads wait {}% of their time for {lock}{place}{holder}.",

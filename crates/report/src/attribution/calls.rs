@@ -2,7 +2,7 @@
 
 use super::{notes, rings};
 use crate::numbers::{TimeUnit, counted};
-use crate::profile::notes::tree;
+use crate::profile::notes::{programs, tree};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
 use analysis::attribute::calls::CallRow;
@@ -101,6 +101,7 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
             notes
                 .chain(kernel_locks(attribution))
                 .chain(rings::shoot_downs(profile, attribution))
+                .chain(programs(profile, most))
                 .chain(tree(profile, most)),
         )
 }

@@ -122,7 +122,10 @@ pub fn waited(wait: &LedgerWait) -> String {
         reason: wait.reason,
         call: wait.call.clone(),
         on: wait.on.clone(),
-        by: wait.by.clone(),
+        by: wait
+            .by
+            .as_ref()
+            .map(|by| notes::other(by, &wait.process).into_owned()),
         ..Wait::default()
     });
     let function = wait.function.as_ref();

@@ -151,6 +151,15 @@ pub fn kernel_lock(lock_count: &LockCount) -> String {
     )
 }
 
+/// `another thread` where all threads have one name, else the name.
+pub fn other<'a>(by: &'a str, process: &str) -> Cow<'a, str> {
+    match by.strip_prefix("thread ") {
+        Some(name) if name == process => "another thread".into(),
+        None if by == process => format!("another {process} process").into(),
+        _ => by.into(),
+    }
+}
+
 /// Another machine: its packets arrive by interrupts, in the name of whatever these interrupt.
 fn is_remote(on: &str) -> bool {
     on.trim_start_matches("own ")

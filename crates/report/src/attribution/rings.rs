@@ -68,6 +68,10 @@ pub fn rings(profile: &Profile, attribution: &Attribution) -> Table {
 
 /// A note on the calls that cause most TLB shoot-downs; `None` if there are too few to matter.
 pub fn shoot_downs(profile: &Profile, attribution: &Attribution) -> Option<String> {
+    // Without other threads, those are of processes that share their memory until an exec.
+    if profile.usage.threads == Some(0) {
+        return None;
+    }
     let wall_s = profile.usage.wall_ns? as f64 / 1e9;
     let shoot_downs = attribution.shoot_downs.iter();
     let many = shoot_downs.filter(|downs| downs.count as f64 > LEAST_SHOOT_DOWNS * wall_s);

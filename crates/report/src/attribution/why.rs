@@ -10,7 +10,7 @@ use super::time::time_table;
 use super::{advice, calls, csv, elsewhere};
 use crate::conditions::tracers;
 use crate::numbers::{counted, percent, seconds};
-use crate::profile::notes::{self, title};
+use crate::profile::notes::{self, PROGRAMS, title};
 use crate::{Cell, Columns, Format, Screen, Table, write_document};
 use analysis::attribute::Attribution;
 use analysis::attribute::calls::Entering;
@@ -158,6 +158,17 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
     tables.push(calls::table(profile, attribution, length.calls));
     tables.push(rings(profile, attribution));
     tables.push(further(attribution, length.calls));
+    if tables[0]
+        .cautions
+        .iter()
+        .any(|line| line.contains(PROGRAMS))
+    {
+        for table in &mut tables {
+            table
+                .notes
+                .retain(|note| is_all || !note.starts_with(PROGRAMS));
+        }
+    }
     tables.retain(|table| {
         !table.rows().is_empty() || !table.notes.is_empty() || !table.cautions.is_empty()
     });

@@ -143,6 +143,7 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
     ]
     .into_iter()
     .flatten()
+    .chain(programs(profile, MOST_PATHS))
     .chain(tree(profile, MOST_PATHS))
     .collect()
 }
@@ -195,15 +196,16 @@ pub fn tree(profile: &Profile, most: usize) -> Option<String> {
             )
         })
         .chain(left_out);
-    Some(format!(
-        "{}Processes: {}.",
-        programs(profile, most),
-        parts.join("; ")
-    ))
+    Some(format!("Processes: {}.", parts.join("; ")))
 }
 
-/// `CPU time by program: cc1 1.20 s (200 processes), sh 0.30 s. `; empty if it is not known.
-fn programs(profile: &Profile, most: usize) -> String {
+pub const PROGRAMS: &str = "CPU time by program";
+
+/// `CPU time by program: cc1 1.20 s (200 processes), sh 0.30 s.`, unless one process did everything.
+pub fn programs(profile: &Profile, most: usize) -> Option<String> {
+    if profile.tree.len() < 2 {
+        return None;
+    }
     let times = profile.groups.iter().flat_map(|group| {
         let times = [group.user_ns, group.system_ns, group.cpu_ns];
         times.map(|ns| (group.name.as_str(), ns.unwrap_or(0)))
@@ -221,8 +223,8 @@ fn programs(profile: &Profile, most: usize) -> String {
             format!("{name} {}{processes}", duration(ns as f64 / 1e9))
         });
     match some(programs, most) {
-        none if none.is_empty() => none,
-        programs => format!("CPU time by program: {programs}. "),
+        none if none.is_empty() => None,
+        programs => Some(format!("{PROGRAMS}: {programs}.")),
     }
 }
 

@@ -5,8 +5,9 @@ use crate::comparison::row;
 use crate::numbers::{TimeUnit, percent, three_figures};
 use analysis::compare::{InsideResult, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use document::write::markup::cut;
-use model::prose::some;
+use model::prose::{counted, some};
 use model::word;
+use stats::FEWEST_TRIMMED;
 
 pub const COMMAND: usize = 40;
 
@@ -160,7 +161,10 @@ pub fn start_up_cell(result: &RaceResult, unit: TimeUnit) -> Option<Cell> {
 /// Why two commands have no ratio.
 pub fn no_ratio(race: &RaceFound, versus: &Versus) -> String {
     if net(&race.results[versus.head]).is_none() {
-        return "No comparison.".to_string();
+        return format!(
+            "No comparison: there was time for {}, and it takes {FEWEST_TRIMMED}: 'syscost race' with a longer --time or more --runs.",
+            counted(race.rounds as u64, "round")
+        );
     }
     format!(
         "{}: not known: the scatter of the start-up is larger than the command's time.",

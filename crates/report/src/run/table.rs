@@ -285,9 +285,11 @@ fn notes(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// Notes on operations that leave out what others do: the studies that measure the whole.
-const POINTERS: [&str; 2] = [
+/// Notes on operations that leave out what others do, and the studies that measure the whole.
+const POINTERS: [&str; 4] = [
     "io.mmap_read: copies from pages that are mapped already: 'run --study io-strategies' adds open, mmap and page faults",
+    "io.sendfile: to /dev/null, so no byte is copied, unlike by read and write",
+    "io.splice: through a pipe to /dev/null, so no byte is copied, unlike by read and write",
     "event.uring_read: 'run --study uring-reads' finds the number of reads from which on io_uring is faster than pread",
 ];
 

@@ -1,13 +1,16 @@
 //! Lines of source by address, from `.debug_line` of an ELF file.
 
 use super::budget::Metered;
+use flate2::read::ZlibDecoder;
 use gimli::{
     AttributeValue, DebugLine, DebugLineOffset, DebugLineStr, EndianSlice, LineProgramHeader,
     LittleEndian,
 };
-use object::elf::FileHeader64;
-use object::read::elf::{FileHeader, SectionHeader};
+use object::elf::{ELFCOMPRESS_ZLIB, FileHeader64};
+use object::read::elf::{CompressionHeader, FileHeader, SectionHeader};
 use object::{Endianness, ReadRef};
+use std::borrow::Cow;
+use std::io::Read;
 use std::sync::Arc;
 
 /// Larger ones take too long.
@@ -28,17 +31,15 @@ impl Lines {
         let sections = header.sections(endian, data).ok()?;
         let [programs, names] = [".debug_line", ".debug_line_str"].map(|name| {
             let (_, section) = sections.section_by_name(endian, name.as_bytes())?;
-            if section.sh_size(endian) > LARGEST {
-                return None;
-            }
-            section.data(endian, data).ok()
+            contents(section, endian, data)
         });
         let programs = programs?;
-        let names = DebugLineStr::from(EndianSlice::new(names.unwrap_or_default(), LittleEndian));
+        let names = names.unwrap_or_default();
+        let names = DebugLineStr::from(EndianSlice::new(&names, LittleEndian));
         let mut lines = Lines::default();
         let mut at = 0;
         while at < programs.len() && !data.budget.is_over() {
-            at += lines.read(programs, at, &names)?;
+            at += lines.read(&programs, at, &names)?;
         }
         lines
             .0
@@ -78,6 +79,28 @@ impl Lines {
         let (file, line) = line.as_ref()?;
         Some(format!("{file}:{line}"))
     }
+}
+
+/// Decompressed, as Go's linker and `gcc -gz` compress such sections. `None` if it is too large, or compressed in another way than by zlib.
+fn contents<'a, R: ReadRef<'a>>(
+    section: &<FileHeader64<Endianness> as FileHeader>::SectionHeader,
+    endian: Endianness,
+    data: R,
+) -> Option<Cow<'a, [u8]>> {
+    let Some((header, offset, size)) = section.compression(endian, data).ok()? else {
+        if section.sh_size(endian) > LARGEST {
+            return None;
+        }
+        return section.data(endian, data).ok().map(Cow::Borrowed);
+    };
+    if header.ch_type(endian) != ELFCOMPRESS_ZLIB || header.ch_size(endian) > LARGEST {
+        return None;
+    }
+    let mut all = Vec::new();
+    let compressed = data.read_bytes_at(offset, size).ok()?;
+    let mut decoder = ZlibDecoder::new(compressed).take(LARGEST);
+    decoder.read_to_end(&mut all).ok()?;
+    Some(Cow::Owned(all))
 }
 
 fn name<'a>(
