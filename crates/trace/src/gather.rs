@@ -14,7 +14,7 @@ use super::target::Command;
 use super::{Root, Tracer, Until};
 use anyhow::{Result, bail};
 pub use calls::Peer;
-use calls::{Deed, deeds, peer};
+use calls::{Place, paths, peer};
 use measure::runner::Interrupt;
 use model::{Ending, Failure, Profile, syscall_names};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -154,32 +154,25 @@ impl Gatherer {
         if !self.has_begun {
             return;
         }
-        for deed in deeds(syscall_names::bare_name(&name), &call.arguments) {
-            self.note(tid, call, &deed);
-        }
-        *self.calls.entry(name).or_insert(0) += 1;
-    }
-
-    fn note(&mut self, tid: i32, call: &Call, deed: &Deed) {
-        match *deed {
-            Deed::Lists { descriptor } => {
-                if let Some(path) = directory(tid, Some(descriptor)) {
+        let arguments = &call.arguments;
+        let peer = || peer(&memory(tid, arguments[1], arguments[2] as usize));
+        match syscall_names::bare_name(&name) {
+            "getdents" | "getdents64" => {
+                if let Some(path) = directory(tid, Some(arguments[0] as i32)) {
                     self.entries.listed(&path);
                 }
             }
-            Deed::Connects { address, length } => {
-                let peer = peer(&memory(tid, address, length));
-                self.connecting.extend(peer.map(|peer| (tid, peer)));
-            }
-            Deed::Binds { address, length } => {
-                self.bound.extend(peer(&memory(tid, address, length)))
-            }
-            Deed::Path { at, argument, use_ } => {
-                if let Some(path) = path(tid, call, at, argument) {
-                    self.note_path(&path, use_);
+            "connect" => self.connecting.extend(peer().map(|peer| (tid, peer))),
+            "bind" => self.bound.extend(peer()),
+            name => {
+                for (use_, place) in paths(name, arguments) {
+                    if let Some(path) = path(tid, call, place) {
+                        self.note_path(&path, use_);
+                    }
                 }
             }
         }
+        *self.calls.entry(name).or_insert(0) += 1;
     }
 
     fn note_path(&mut self, path: &Path, use_: calls::Use) {
@@ -248,7 +241,7 @@ impl Tracer for Gatherer {
     }
 }
 
-fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> {
+fn path(tid: i32, call: &Call, (at, argument): Place) -> Option<PathBuf> {
     let bytes = read_text(tid, call.arguments[usize::from(argument)])?;
     let path = PathBuf::from(OsStr::from_bytes(&bytes));
     if path.as_os_str().is_empty() || path.is_absolute() {

@@ -9,27 +9,6 @@ use std::path::{Path, PathBuf};
 use sys::open;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Deed {
-    /// A path relative to the directory at `at` or the working directory.
-    Path {
-        at: Option<u8>,
-        argument: u8,
-        use_: Use,
-    },
-    Lists {
-        descriptor: i32,
-    },
-    Connects {
-        address: u64,
-        length: usize,
-    },
-    Binds {
-        address: u64,
-        length: usize,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Use {
     Asks,
     Executes,
@@ -38,7 +17,7 @@ pub enum Use {
 }
 
 /// The positions of the directory that a path is relative to, if there is one, and of the path.
-type Place = (Option<u8>, u8);
+pub type Place = (Option<u8>, u8);
 
 const FIRST: Place = (None, 0);
 const AT: Place = (Some(0), 1);
@@ -74,45 +53,28 @@ const TABLE: &[(Use, Place, &str)] = &[
     (Use::Asks, AT, "linkat"),
 ];
 
-/// Empty for calls that neither name nor list any files or sockets.
-pub fn deeds(name: &str, arguments: &[u64; 6]) -> Vec<Deed> {
-    let descriptor = arguments[0] as i32;
-    let (address, length) = (arguments[1], arguments[2] as usize);
-    let one = match name {
-        "open" => opens(FIRST, arguments[1]),
-        "openat" => opens(AT, arguments[2]),
+/// The paths that a call names, and what it does to them.
+pub fn paths(name: &str, arguments: &[u64; 6]) -> Vec<(Use, Place)> {
+    match name {
+        "open" => vec![(opens(arguments[1]), FIRST)],
+        "openat" => vec![(opens(arguments[2]), AT)],
         // Its flags are in memory. To take a file for changed does no harm: its copy is the same.
-        "openat2" => opens(AT, libc::O_RDWR as u64),
-        "getdents" | "getdents64" => Deed::Lists { descriptor },
-        "connect" => Deed::Connects { address, length },
-        "bind" => Deed::Binds { address, length },
-        _ => return deeds_with_paths(name),
-    };
-    vec![one]
+        "openat2" => vec![(Use::Changes, AT)],
+        _ => TABLE
+            .iter()
+            .filter(|(_, _, names)| names.split_whitespace().any(|listed| listed == name))
+            .map(|(use_, place, _)| (*use_, *place))
+            .collect(),
+    }
 }
 
-fn deeds_with_paths(name: &str) -> Vec<Deed> {
-    let rows = TABLE
-        .iter()
-        .filter(|(_, _, names)| names.split_whitespace().any(|listed| listed == name));
-    rows.map(|(use_, (at, argument), _)| Deed::Path {
-        at: *at,
-        argument: *argument,
-        use_: *use_,
-    })
-    .collect()
-}
-
-fn opens(place: Place, flags: u64) -> Deed {
-    let (at, argument) = place;
-
+fn opens(flags: u64) -> Use {
     const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
-    let use_ = if flags as i32 & CHANGES == 0 {
+    if flags as i32 & CHANGES == 0 {
         Use::Asks
     } else {
         Use::Changes
-    };
-    Deed::Path { at, argument, use_ }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -194,22 +156,17 @@ mod tests {
 
     #[test]
     fn calls_name_their_paths_and_what_they_do_to_them() {
-        fn path(at: Option<u8>, argument: u8, use_: Use) -> Deed {
-            Deed::Path { at, argument, use_ }
+        fn of_call(name: &str, flags: i32) -> Vec<(Use, Place)> {
+            paths(name, &[7, 0, flags as u64, 0, 0, 0])
         }
 
-        fn of_call(name: &str, flags: i32) -> Vec<Deed> {
-            deeds(name, &[7, 0, flags as u64, 0, 0, 0])
-        }
-
-        let (asks, changes) = (path(Some(0), 1, Use::Asks), path(Some(0), 1, Use::Changes));
+        let (asks, changes) = ((Use::Asks, AT), (Use::Changes, AT));
         assert_eq!(of_call("openat", libc::O_RDONLY), [asks]);
         assert_eq!(of_call("openat", libc::O_CREAT | libc::O_WRONLY), [changes]);
-        let both = [changes, path(Some(2), 3, Use::Changes)];
+        let both = [changes, (Use::Changes, (Some(2), 3))];
         assert_eq!(of_call("renameat2", 0), both);
-        let both = [path(None, 1, Use::Changes), path(None, 0, Use::Asks)];
+        let both = [(Use::Changes, (None, 1)), (Use::Asks, FIRST)];
         assert_eq!(of_call("link", 0), both);
-        assert_eq!(of_call("getdents64", 0), [Deed::Lists { descriptor: 7 }]);
         assert_eq!(of_call("read", 0), []);
     }
 
