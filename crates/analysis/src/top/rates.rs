@@ -6,6 +6,7 @@ use super::row::{By, Focus, Row, RowKey};
 use indexmap::IndexMap;
 use model::{CallCount, Class, Histogram, ProcessGroup, TracerFacts};
 use stats::without;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,15 +69,9 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
         before,
         now,
     };
-    let mut rows: Vec<Row> = rows
-        .into_iter()
-        .map(|(key, count)| interval.row(key, &count))
-        .collect();
-    rows.sort_by(|a, b| {
-        (b.calls, b.samples)
-            .cmp(&(a.calls, a.samples))
-            .then_with(|| a.key.cmp(&b.key))
-    });
+    let rows = rows.into_iter();
+    let mut rows: Vec<Row> = rows.map(|(key, count)| interval.row(key, &count)).collect();
+    rows.sort_by(by_calls);
     let share = |ns: f64| ns / interval_ns as f64;
     let tax_share = interval.tax_ns(all.calls).map(share);
     let own_share = share(now.own_cpu_ns.saturating_sub(before.own_cpu_ns) as f64);
@@ -95,6 +90,12 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
         own_share,
         torn: now.torn > before.torn,
     }
+}
+
+fn by_calls(a: &Row, b: &Row) -> Ordering {
+    (b.calls, b.samples)
+        .cmp(&(a.calls, a.samples))
+        .then_with(|| a.key.cmp(&b.key))
 }
 
 type CountKey<'a> = (&'a str, Option<u32>, Option<&'a str>, &'a str, &'a Class);
