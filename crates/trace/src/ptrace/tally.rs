@@ -420,6 +420,14 @@ impl Known {
         Some(arguments[usize::from(selector.argument)] as u32 & selector.mask())
     }
 
+    /// The position of the argument that is a path.
+    pub fn path(&self) -> Option<u8> {
+        match self.drives {
+            Some((Drives::Path, place)) => Some(place),
+            _ => None,
+        }
+    }
+
     fn class(&self, key: &Key) -> Class {
         let class = self
             .drives

@@ -174,10 +174,7 @@ impl Tree {
         if !self.counting {
             return;
         }
-        let place = match known.drives {
-            Some((Drives::Path, place)) => Some(place),
-            _ => None,
-        };
+        let place = known.path();
         let text = place.and_then(|at| read_text(tid, call.arguments[usize::from(at)]));
         if let Some(marker) = text.as_deref().and_then(Marker::from_path)
             && !known.name.starts_with("execve")
