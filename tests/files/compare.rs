@@ -56,6 +56,10 @@ fn place() -> Place {
     let mut disturbed = before.clone();
     disturbed["host"]["disturbed_percent"] = 88.7.into();
     disturbed["started_unix_s"] = 1_700_000_008.into();
+    let mut filtered = disturbed.clone();
+    filtered["host"]["taxes"] =
+        json!([{"kind": "seccomp", "detail": "a filter of 200 instructions"}]);
+    filtered["started_unix_s"] = 1_700_000_009.into();
     let mut history = after.clone();
     let lstat = |record: &&mut Value| record["operation"] == "file.lstat";
     let records = history["records"].as_array_mut().unwrap();
@@ -67,6 +71,7 @@ fn place() -> Place {
         ("history.json", history),
         ("traced.json", traced),
         ("disturbed.json", disturbed),
+        ("filtered.json", filtered),
     ] {
         write(&place.path(), name, &run);
     }
@@ -119,6 +124,13 @@ fn a_tracer_or_a_disturbance_on_one_side_gets_no_verdict() {
             .collect()
     };
     assert!(!verdicts("traced.json traced.json").contains("traced"));
+    // A filter that only one side has is the reason, and stays.
+    let filtered = verdicts("before.json filtered.json");
+    assert!(
+        !filtered.contains("disturbed") && filtered.len() > 1,
+        "{filtered:?}"
+    );
+    assert!(verdicts("filtered.json filtered.json").contains("disturbed"));
     for (verdict, reason) in [
         (
             "traced",

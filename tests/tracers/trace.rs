@@ -26,6 +26,42 @@ fn every_call_is_counted() {
     }
 }
 
+/// Of a process that runs, present children are traced too, by either tracer.
+#[test]
+fn children_that_were_there_before_are_traced() {
+    let place = Place::new();
+    let shell = Command::new("sh").args(["-c", "sleep 60; true"]).spawn();
+    let shell = Job::of(shell.unwrap());
+    let children = format!("/proc/{0}/task/{0}/children", shell.pid());
+    while fs::read_to_string(&children).unwrap().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let child: i32 = fs::read_to_string(&children)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    // ptrace interrupts the sleep, which then goes on under another name.
+    for tracer in ["bpf", "ptrace"] {
+        if tracer == "bpf" && !has_bpf() {
+            continue;
+        }
+        let options = format!("--tracer {tracer} --for 0.3 --format json --report found.json");
+        expect_status(
+            &place.run((format!("trace -q {options} -p"), shell.pid().to_string())),
+            0,
+        );
+        let document = place.parsed("found.json");
+        assert_eq!(
+            count(&document, "clock_nanosleep"),
+            1,
+            "{tracer}: {document:#}"
+        );
+    }
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child), Signal::SIGKILL).unwrap();
+    shell.output();
+}
+
 #[test]
 fn each_fork_is_followed_and_its_orphans_are_waited_for() {
     let place = Place::new();

@@ -89,7 +89,7 @@ fn verdict(
     let ratio = figure.value / base_figure.value;
     let relative = yardstick.map(|yardstick| ratio / yardstick);
     let plain = PlainRatio { ratio, relative };
-    if let Some(refused) = refusal(cell, base) {
+    if let Some(refused) = refusal(cell, base, sides) {
         return (refused(plain), None);
     }
     match sides.compared(cell, base) {
@@ -108,12 +108,12 @@ fn verdict(
 }
 
 /// Why no ratio of the two is a sign of a change.
-fn refusal(cell: &Cell, base: &Cell) -> Option<fn(PlainRatio) -> Verdict> {
+fn refusal(cell: &Cell, base: &Cell, sides: &Sides) -> Option<fn(PlainRatio) -> Verdict> {
     if cell.depends_on_history || base.depends_on_history {
         Some(Verdict::DependsOnHistory)
     } else if cell.is_traced != base.is_traced {
         Some(Verdict::Traced)
-    } else if cell.is_disturbed() || base.is_disturbed() {
+    } else if (cell.is_disturbed() || base.is_disturbed()) && !sides.overhead_differs {
         Some(Verdict::Disturbed)
     } else {
         None
@@ -215,7 +215,7 @@ fn judged_reference(sides: &Sides, column: &Column, base: &Column, margin: f64) 
         ratio: ns / base_ns,
         relative: None,
     };
-    if let Some(refused) = refusal(cell, base) {
+    if let Some(refused) = refusal(cell, base, sides) {
         return refused(plain);
     }
     match sides.as_measured(&cell.runs, &base.runs) {

@@ -7,6 +7,7 @@ use model::{PANEL, PANEL_IN_USER_MODE, SPIN};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{BetweenRuns, Control, FEWEST_MEMBERS, Launches, Side};
+use std::collections::BTreeSet;
 
 /// How much faster or slower the machine was as a whole in one column than in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -38,6 +39,8 @@ pub struct Sides<'a> {
     /// The same of rows in user mode.
     user: Option<Yardstick>,
     pub change: Option<MachineChange>,
+    /// One of the two has lasting overhead on every call, such as a filter, that the other lacks: calls are slower for a known reason.
+    pub overhead_differs: bool,
 }
 
 /// How fast the machine was in each run, and how far the panel's members, which did not change, moved apart.
@@ -56,6 +59,7 @@ impl<'a> Sides<'a> {
             kernel: None,
             user: None,
             change: None,
+            overhead_differs: lasting(column) != lasting(base),
         };
         if elsewhere || !same_machine(column, base) {
             return unknown;
@@ -65,7 +69,9 @@ impl<'a> Sides<'a> {
         };
         let change = change(column, base, &all);
         let kernel = &PANEL[PANEL_IN_USER_MODE..];
-        let is_relative = change.is_some_and(|change| change.rows_are_relative);
+        // The panel has that overhead too, so it does not show how fast the machine was.
+        let is_relative =
+            change.is_some_and(|change| change.rows_are_relative) && !unknown.overhead_differs;
         Sides {
             kernel: if is_relative {
                 yardstick(column, base, change, kernel, FEWEST_MEMBERS)
@@ -73,7 +79,7 @@ impl<'a> Sides<'a> {
                 None
             },
             user: yardstick(column, base, change, &[SPIN], 1),
-            change,
+            change: change.filter(|_| !unknown.overhead_differs),
             ..unknown
         }
     }
@@ -119,6 +125,12 @@ impl<'a> Sides<'a> {
             &both(base_column, base)?,
         ))
     }
+}
+
+fn lasting(column: &Column) -> BTreeSet<&str> {
+    let taxes = column.info.host.taxes.iter();
+    let lasting = taxes.filter(|tax| !tax.is_passing());
+    lasting.map(|tax| tax.kind.as_str()).collect()
 }
 
 fn yardstick(

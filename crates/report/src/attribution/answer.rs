@@ -32,6 +32,8 @@ const SMALL: f64 = 0.02;
 /// The rule of a program that may not compute any more.
 const QUOTA: &str = "cpu-quota";
 const IDLE: &str = "idle";
+/// Threads that wait for others of the program: the time of these is in other rows.
+const WORKED_FOR: [&str; 2] = ["idle: other threads", "idle: children"];
 /// From this share of the threads' time on, waiting for locks or servers is an answer.
 const WAIT_BOUND: f64 = 0.1;
 const MOST_FUNCTIONS: usize = 2;
@@ -164,7 +166,7 @@ fn most_time(profile: &Profile, attribution: &Attribution) -> Option<String> {
     let ledger = attribution.threads.as_ref();
     // What makes requests slow.
     let answers = ledger.is_some_and(|ledger| ledger.requests.is_some());
-    rows.retain(|row| !answers || !row.name.starts_with(IDLE));
+    rows.retain(|row| !(answers && row.name.starts_with(IDLE) || WORKED_FOR.contains(&&*row.name)));
     let least_s = LEAST * rows.iter().map(|row| row.seconds).sum::<f64>();
     let rows = rows.iter().filter(|row| row.seconds >= least_s);
     let rows = rows.sorted_by(|a, b| b.seconds.total_cmp(&a.seconds));

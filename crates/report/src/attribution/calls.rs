@@ -6,7 +6,7 @@ use crate::profile::notes::{programs, tree};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
 use analysis::attribute::calls::CallRow;
-use analysis::attribute::seconds::s;
+use analysis::attribute::seconds::{added, s};
 use model::{CallCount, Profile};
 
 const MOST_LOCKS: usize = 3;
@@ -46,9 +46,9 @@ fn time_cell<'r>(
 
 /// At most so many calls, and as many processes.
 pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table {
-    let shown = &attribution.calls[..attribution.calls.len().min(most)];
-    let others = others(&attribution.calls[shown.len()..]);
-    let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
+    let (shown, left_out) = divided(&attribution.calls, most);
+    let others = others(&left_out);
+    let rows: Vec<&CallRow> = shown.into_iter().chain(&others).collect();
     let unit = TimeUnit::for_seconds(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
 
     let by_threads = attribution.threads.is_some();
@@ -113,7 +113,20 @@ fn each_s(row: &CallRow, by_threads: bool) -> f64 {
     }
 }
 
-fn others(rows: &[CallRow]) -> Option<CallRow> {
+/// Those that are shown, and the others. A call that is more frequent than all others together is among the former.
+fn divided(calls: &[CallRow], most: usize) -> (Vec<&CallRow>, Vec<&CallRow>) {
+    let mut rows: Vec<&CallRow> = calls.iter().collect();
+    let all: u64 = added(calls.iter().map(|row| row.count.calls));
+    let frequent = rows.iter().position(|row| row.count.calls > all / 2);
+    if let Some(place) = frequent.filter(|place| most > 0 && *place >= most) {
+        let row = rows.remove(place);
+        rows.insert(most - 1, row);
+    }
+    let left_out = rows.split_off(rows.len().min(most));
+    (rows, left_out)
+}
+
+fn others(rows: &[&CallRow]) -> Option<CallRow> {
     let mut count = CallCount {
         call: counted(rows.len() as u64, "other"),
         ..CallCount::default()
@@ -126,4 +139,35 @@ fn others(rows: &[CallRow]) -> Option<CallRow> {
         count,
         ..CallRow::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_more_frequent_than_all_others_is_shown() {
+        let row = |call: &str, calls| CallRow {
+            count: CallCount {
+                call: call.to_string(),
+                calls,
+                ..CallCount::default()
+            },
+            ..CallRow::default()
+        };
+        let names = |rows: Vec<&CallRow>| -> Vec<String> {
+            rows.iter().map(|row| row.count.call.clone()).collect()
+        };
+        let calls = [
+            row("fsync", 1),
+            row("read", 2),
+            row("close", 3),
+            row("newfstatat", 20),
+        ];
+        let (shown, left_out) = divided(&calls, 2);
+        assert_eq!(names(shown), ["fsync", "newfstatat"]);
+        assert_eq!(names(left_out), ["read", "close"]);
+        assert_eq!(names(divided(&calls[..3], 2).0), ["fsync", "read"]);
+        assert!(divided(&calls, 0).0.is_empty());
+    }
 }

@@ -79,7 +79,7 @@ pub fn shoot_downs(profile: &Profile, attribution: &Attribution) -> Option<Strin
         .take(MOST_SHOOT_DOWNS)
         .map(|downs| {
             let call = match downs.call.as_str() {
-                "syscall(unknown)" => "calls without a known name",
+                "syscall(unknown)" => "other calls",
                 call => call,
             };
             format!("{} by {call}", thousands(downs.count as f64))

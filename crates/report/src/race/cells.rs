@@ -16,9 +16,17 @@ pub const MOST_NAMED: usize = 2;
 /// Starting a command takes a little more memory than a process that does nothing.
 const STARTING: f64 = 1.05;
 
-/// The command, cut to the length of a sentence.
+/// The command, cut to the length of a sentence: its end, if another one begins alike.
 pub fn label(race: &RaceFound, index: usize) -> String {
-    cut(race.results[index].name(), COMMAND)
+    let name = race.results[index].name();
+    let label = cut(name, COMMAND);
+    let mut others = race.results.iter().map(RaceResult::name);
+    let is_unclear = others.any(|other| other != name && cut(other, COMMAND) == label);
+    let end = name.char_indices().nth_back(COMMAND - 2);
+    match end {
+        Some((at, _)) if is_unclear => format!("…{}", &name[at..]),
+        _ => label,
+    }
 }
 
 /// The control has the name of the baseline, with `(again)`.

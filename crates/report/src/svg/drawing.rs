@@ -151,12 +151,21 @@ pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
         svg.raw("</svg>");
         words(svg, "", 18, y + 12, &cut(name, LEGEND));
     }
-    LINE * names.len().min(SERIES) as u32
+    let left_out = names.len().saturating_sub(SERIES);
+    if left_out > 0 {
+        let text = format!("not drawn: {left_out} more");
+        words(svg, "class=\"m\"", 0, LINE * SERIES as u32 + 12, &text);
+    }
+    legend_height(names)
+}
+
+fn legend_height(names: &[String]) -> u32 {
+    LINE * names.len().min(SERIES + 1) as u32
 }
 
 /// Below the legend of `names`; returns its height in pixels.
 pub fn note(svg: &mut Markup, names: &[String], text: &str) -> u32 {
-    let y = LINE * names.len().min(SERIES) as u32 + 13;
+    let y = legend_height(names) + 13;
     words(svg, "class=\"m\"", 0, y, text);
     LINE
 }

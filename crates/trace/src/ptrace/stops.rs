@@ -15,6 +15,8 @@ use nix::errno::Errno;
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use stats::Overhead;
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -24,6 +26,7 @@ use sys::proc_stat::{self, ProcStat};
 use sys::process::{name_of, threads_of};
 use sys::status::Status;
 use sys::syscall_stop::Call;
+use sys::tree;
 use sys::wake::Waker;
 
 /// After its tracing was stopped.
@@ -83,6 +86,35 @@ impl PtraceTracer {
             warnings: Vec::new(),
             open: Vec::new(),
             threads: Vec::new(),
+        }
+    }
+
+    /// A process and its present descendants. Repeats until there is no new one, as they may start more meanwhile.
+    fn attach_tree(&mut self, pid: i32) -> Result<()> {
+        self.attach_threads(pid)?;
+        let mut refused = BTreeSet::new();
+        loop {
+            let all = tree::processes(pid.cast_unsigned()).into_iter();
+            let mut new: Vec<i32> = all.map(u32::cast_signed).collect();
+            new.retain(|child| !self.follower.has(*child) && !refused.contains(child));
+            if new.is_empty() {
+                return Ok(());
+            }
+            for child in new {
+                if let Err(error) = self.attach_threads(child) {
+                    refused.insert(child);
+                    self.note_untraced(child, &error);
+                }
+            }
+        }
+    }
+
+    /// One that has ended, or is a zombie, makes no more calls.
+    fn note_untraced(&mut self, pid: i32, error: &anyhow::Error) {
+        let program = std::fs::read_link(format!("/proc/{pid}/exe"));
+        if !program.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            self.warnings
+                .push(format!("process {pid} is not traced: {error}"));
         }
     }
 
@@ -383,7 +415,7 @@ impl Tracer for PtraceTracer {
         for pid in root.processes() {
             let pid = i32::try_from(*pid).map_err(|_| anyhow!("no process {pid}"))?;
             if !self.held {
-                self.attach_threads(pid)?;
+                self.attach_tree(pid)?;
                 self.tree.counting = true;
                 continue;
             }

@@ -127,7 +127,7 @@ pub struct Named {
 /// The call that a thread is in.
 #[derive(Clone, Default)]
 pub struct Waiting {
-    /// The innermost function that is neither of the C library nor of a runtime; with the line if it is of Python.
+    /// The innermost function that is neither of the C library nor of a runtime, and its line if that is known.
     pub function: Option<Arc<str>>,
     /// The thread waits for a lock of Python.
     pub python_lock: bool,
@@ -454,7 +454,7 @@ impl Stacks {
             let mut names = frames.iter().map(|frame| self.name(*frame));
             let waiting = Waiting {
                 python_lock: names.any(|name| *name == *PYTHON_LOCK),
-                function: script.or_else(|| Some(self.program_function(&frames)?.1)),
+                function: script.or_else(|| self.program_line(&frames)),
             };
             Some((live.pid, waiting))
         });
