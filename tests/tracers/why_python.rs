@@ -133,7 +133,10 @@ fn waits_of_python_are_in_the_function_that_made_them() {
         let slow = format!("127.0.0.1:{}", stdout(&done).trim());
         let found = place.parsed("why.json");
         let waits = list(&found["threads"]["parts"]).iter();
-        let waits = waits.map(|part| &part["wait"]);
+        // A thread waits for the interpreter's own lock too, in any function.
+        let waits = waits
+            .map(|part| &part["wait"])
+            .filter(|wait| wait["name"] == "recvfrom");
         let mut asked: Vec<(&str, bool)> = waits
             .filter_map(|wait| Some((wait["function"].as_str()?, wait["on"] == *slow)))
             .filter(|(function, _)| function.starts_with("ask_"))

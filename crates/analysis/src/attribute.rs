@@ -44,7 +44,7 @@ pub struct Attribution {
     pub threads: Option<Ledger>,
     /// Threads that waited long when tracing ended, and for each other.
     pub hung: Vec<Hung>,
-    /// Whether every thread that was left did.
+    /// Whether every thread that was alive when tracing ended had waited long.
     pub all_hang: bool,
     /// The calls, by falling time on a CPU and time in which nothing else of the program ran.
     pub calls: Vec<CallRow>,

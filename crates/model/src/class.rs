@@ -73,7 +73,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What drives the cost, the position of the argument with it, from 0, and the kernel's names, for all architectures.
+/// The property that drives the cost, the position of its argument (from 0), and the kernel's names on all architectures.
 const TABLE: &[(Drives, u8, &str)] = &[
     (
         Bytes,

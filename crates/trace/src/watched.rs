@@ -9,6 +9,8 @@ use sys::proc_stat;
 const MOST: usize = 64;
 /// `struct pollfd`: the descriptor, and the events.
 const POLLED_BYTES: u64 = 8;
+/// `fd_set`, of FD_SETSIZE bits.
+const FD_SET_BYTES: usize = 128;
 /// PATH_MAX.
 const PATH_BYTES: usize = 4096;
 
@@ -66,7 +68,7 @@ fn selected(tid: u32, arguments: &[u64; 6]) -> Option<Vec<i32>> {
     let [count, sets @ ..] = arguments;
     let mut watched = Vec::new();
     for set in sets.iter().take(2).filter(|set| **set > 0) {
-        let mut bytes = [0; MOST / 8 * 16];
+        let mut bytes = [0; FD_SET_BYTES];
         let read = memory.read_at(&mut bytes, *set).ok()?;
         let bits = (0..*count as i32).take(read * 8);
         watched.extend(bits.filter(|bit| bytes[*bit as usize / 8] >> (bit % 8) & 1 > 0));

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Requests from clients.
-#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answered {
     pub requests: u64,
     /// Those whose client waited for a delayed acknowledgement in addition.

@@ -39,7 +39,8 @@ pub struct Sides<'a> {
     /// The same of rows in user mode.
     user: Option<Yardstick>,
     pub change: Option<MachineChange>,
-    /// One of the two has lasting overhead on every call, such as a filter, that the other lacks: calls are slower for a known reason.
+    /// One of the two has lasting overhead on every call, such as a filter, that the other lacks, on a machine whose user mode was as fast in
+    /// both: calls are slower for a known reason.
     pub overhead_differs: bool,
 }
 
@@ -59,7 +60,7 @@ impl<'a> Sides<'a> {
             kernel: None,
             user: None,
             change: None,
-            overhead_differs: lasting(column) != lasting(base),
+            overhead_differs: false,
         };
         if elsewhere || !same_machine(column, base) {
             return unknown;
@@ -69,9 +70,11 @@ impl<'a> Sides<'a> {
         };
         let change = change(column, base, &all);
         let kernel = &PANEL[PANEL_IN_USER_MODE..];
-        // The panel has that overhead too, so it does not show how fast the machine was.
+        // The panel's calls have that overhead too: only its user mode shows how fast the machine was.
+        let overhead_differs = lasting(column) != lasting(base)
+            && shifts(column, base, &[SPIN], 1).is_some_and(|user| are_equally_fast(&user));
         let is_relative =
-            change.is_some_and(|change| change.rows_are_relative) && !unknown.overhead_differs;
+            change.is_some_and(|change| change.rows_are_relative) && !overhead_differs;
         Sides {
             kernel: if is_relative {
                 yardstick(column, base, change, kernel, FEWEST_MEMBERS)
@@ -79,7 +82,8 @@ impl<'a> Sides<'a> {
                 None
             },
             user: yardstick(column, base, change, &[SPIN], 1),
-            change: change.filter(|_| !unknown.overhead_differs),
+            change: change.filter(|_| !overhead_differs),
+            overhead_differs,
             ..unknown
         }
     }
@@ -125,6 +129,13 @@ impl<'a> Sides<'a> {
             &both(base_column, base)?,
         ))
     }
+}
+
+fn are_equally_fast(shifts: &[Vec<f64>; 2]) -> bool {
+    let [new, old] = shifts
+        .each_ref()
+        .map(|all| all.iter().sum::<f64>() / all.len().max(1) as f64);
+    (new - old).abs() < APART
 }
 
 fn lasting(column: &Column) -> BTreeSet<&str> {

@@ -5,12 +5,12 @@ mod arm64;
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
 use std::collections::BTreeMap;
 
-/// What an instruction does to the flow of control.
+/// The effect of an instruction on the flow of control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub kind: Kind,
     pub next: u64,
-    /// Where it goes if it does: to itself if it repeats. `None` if its bytes do not say.
+    /// The address of a taken branch: its own if it repeats. `None` if its bytes do not contain it.
     pub target: Option<u64>,
 }
 

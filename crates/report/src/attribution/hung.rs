@@ -19,8 +19,10 @@ const HARDLY_ANYTHING_ELSE: f64 = 0.9;
 /// Deadlocks and long waits: those for locks, and all of them if no thread was busy or every thread that is left waits.
 pub fn hung_lines(attribution: &Attribution) -> Vec<String> {
     let ledger = attribution.threads.as_ref();
-    let is_idle = ledger.is_none_or(|ledger| ledger.requests.is_none() && ledger.busy == 0);
-    let hangs = is_idle || attribution.all_hang;
+    // A server between two requests waits too.
+    let hangs = ledger.is_none_or(|ledger| {
+        ledger.requests.is_none() && (ledger.busy == 0 || attribution.all_hang)
+    });
     let all = all_hung(attribution);
     let mut lines: Vec<String> = all
         .into_iter()
@@ -32,7 +34,7 @@ pub fn hung_lines(attribution: &Attribution) -> Vec<String> {
     if lines.len() > MOST {
         let more = counted((lines.len() - MOST) as u64, "more long wait");
         lines.truncate(MOST);
-        lines.push(format!("{more} at the end: '--view all' lists them."));
+        lines.push(format!("{more}: '--view all' shows all."));
     }
     lines
 }
@@ -189,4 +191,88 @@ fn held(hung: &Hung) -> String {
         None => String::new(),
     };
     format!(", held by {holder}{does}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::attribute::requests::Answered;
+
+    fn line(call: &str, on: &str) -> String {
+        let hung = Hung {
+            threads: vec![7],
+            pid: 7,
+            process: "app".to_string(),
+            call: call.to_string(),
+            on: Some(on.to_string()),
+            before: true,
+            ..Hung::default()
+        };
+        hung_line(&hung, &[])
+    }
+
+    #[test]
+    fn objects_of_hung_calls_are_named_by_kind() {
+        for (call, on, expected) in [
+            (
+                "poll",
+                "127.0.0.5:53",
+                "poll on the name server 127.0.0.5:53.",
+            ),
+            (
+                "epoll_wait",
+                "10.0.0.1:80 and 2 more",
+                "epoll_wait on 10.0.0.1:80 and 2 more.",
+            ),
+            (
+                "accept4",
+                "own 0.0.0.0:80",
+                "accept4 on clients of 0.0.0.0:80.",
+            ),
+            ("futex", "futex 0x10", "futex at 0x10."),
+            ("futex", "futex 0x10 queue", "futex at queue."),
+            (
+                "futex",
+                "futex 0x10 threading.Lock",
+                "futex for lock threading.Lock (which records no owner).",
+            ),
+        ] {
+            let expected =
+                format!("app (process 7) waited since before tracing began in {expected}");
+            assert_eq!(line(call, on), expected);
+        }
+    }
+
+    #[test]
+    fn a_lock_may_be_held_through_another_descriptor() {
+        let hung = Hung {
+            pid: 7,
+            call: "flock".to_string(),
+            holder: Some(7),
+            ..Hung::default()
+        };
+        assert!(held(&hung).contains("itself"));
+    }
+
+    /// Threads of a server wait between two requests.
+    #[test]
+    fn a_server_without_requests_for_a_while_does_not_hang() {
+        let waits = Hung {
+            threads: vec![7],
+            ..Hung::default()
+        };
+        let mut attribution = Attribution {
+            hung: vec![waits],
+            all_hang: true,
+            threads: Some(Ledger {
+                busy: 1,
+                ..Ledger::default()
+            }),
+            ..Attribution::default()
+        };
+        assert_eq!(hung_lines(&attribution).len(), 1);
+        let ledger = attribution.threads.as_mut().unwrap();
+        ledger.requests = Some(Answered::default());
+        assert!(hung_lines(&attribution).is_empty());
+    }
 }

@@ -185,6 +185,9 @@ mod tests {
         assert_eq!(lock("futex 0x10 app::queue+0x8"), "lock app::queue+0x8");
         assert_eq!(lock("futex 0x10"), "futex 0x10");
         assert_eq!(lock("/run/a b c"), "/run/a b c");
+        assert_eq!(other("thread app", "app"), "another thread");
+        assert_eq!(other("app", "app"), "another app process");
+        assert_eq!(other("thread worker", "app"), "thread worker");
         assert!(lock("futex 0x10 threading.Lock").contains("records no owner"));
     }
 

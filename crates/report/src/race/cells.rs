@@ -170,7 +170,7 @@ pub fn start_up_cell(result: &RaceResult, unit: TimeUnit) -> Option<Cell> {
 pub fn no_ratio(race: &RaceFound, versus: &Versus) -> String {
     if net(&race.results[versus.head]).is_none() {
         return format!(
-            "No comparison: there was time for {}, and it takes {FEWEST_TRIMMED}: 'syscost race' with a longer --time or more --runs.",
+            "No comparison: {}, and an interval needs {FEWEST_TRIMMED}: use 'syscost race' with a longer --time or more --runs.",
             counted(race.rounds as u64, "round")
         );
     }

@@ -136,8 +136,8 @@ const CODE_LINES: u64 = 136;
 const TEXT_STATE: u64 = 32;
 const BYTES_SIZE: u64 = 16;
 const BYTES_BEGIN: u64 = 32;
-/// More threads or frames are not looked at: the memory may hold anything.
-const MOST: usize = 4096;
+/// More threads or frames are not read: the memory may hold anything.
+const MOST: usize = 512;
 
 /// The innermost function of a script that a thread executes; `None` if only the language's own library does.
 pub fn function_of(

@@ -158,10 +158,14 @@ impl Scale {
                 let most_s = self.wall_s.max(self.cpu_s);
                 (most_s, most_s + self.tracing_s)
             }
-            // Elapsed time includes the wait for a CPU after each wake-up.
-            _ if advice.spins || advice.time == Time::Elapsed => {
+            _ if advice.spins => {
                 let whole_s = self.wall_s + self.tracing_s + self.elsewhere_s;
                 (whole_s, whole_s)
+            }
+            // It includes the wait for a CPU after each wake-up.
+            Time::Elapsed => {
+                let most_s = self.wall_s + self.elsewhere_s;
+                (most_s, most_s + self.tracing_s)
             }
             _ => (self.wall_s, self.wall_s + self.tracing_s),
         };

@@ -134,7 +134,7 @@ fn waiting(again: &Net, base: &Net) -> Option<[f64; 3]> {
     difference(&off_cpu(again)?, &off_cpu(base)?)
 }
 
-/// Waits for a CPU depend on what else runs: a cause among them is no smaller than what the control waits more.
+/// Waits for a CPU depend on what else runs: they are a cause only if they exceed what the control waited more than the same command.
 fn is_also_the_controls(cause: &Cause, control: Option<[f64; 3]>) -> bool {
     let control = control.map_or(0.0, |[_, low, high]| low.abs().max(high.abs()));
     cause.kind == CauseOf::Waiting && cause.seconds.abs() <= control
