@@ -133,20 +133,20 @@ fn a_call_that_computes_beside_two_others_is_runnable_and_never_blocked() {
     let _alone = alone();
     let traced = needs!(traced("spin-beside-hogs"));
     traced.is_consistent();
-    let of = |field| traced.seconds("read", field);
-    assert!(of("on_cpu_ns") > 0.2, "{:#}", traced.call("read"));
+    let of = |field| traced.seconds("readv", field);
+    assert!(of("on_cpu_ns") > 0.2, "{:#}", traced.call("readv"));
     // Two others want the CPU all the time.
-    assert!(of("runnable_ns") > 0.01, "{:#}", traced.call("read"));
+    assert!(of("runnable_ns") > 0.01, "{:#}", traced.call("readv"));
     assert!(
         of("blocked_ns") < 0.05 * of("runnable_ns"),
         "{:#}",
-        traced.call("read")
+        traced.call("readv")
     );
     assert!(
         of("runnable_ns") <= traced.run_delay_s + 0.002,
         "{} {:#}",
         traced.run_delay_s,
-        traced.call("read")
+        traced.call("readv")
     );
 }
 
