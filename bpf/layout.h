@@ -698,7 +698,10 @@ struct globals {
 /* Where samples beside the counting of calls found a CPU: a place in a process, or half of the address of the function with
  * which the processor entered the kernel. */
 struct place {
+	/* If there is `code`: of the instruction in it. */
 	u64 address;
+	/* The function of a script; 0 for none. */
+	u64 code;
 	/* 0 for the kernel. */
 	u32 process;
 	u32 unused;

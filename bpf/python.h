@@ -59,6 +59,25 @@ INLINE void send_script(struct task_struct *current, struct python *python, u64 
 	ring_submit(s, RING_NO_WAKEUP);
 }
 
+/* Sends a function, unless that was done. */
+INLINE void know_script(struct task_struct *current, struct python *python, u64 code)
+{
+	u64 known = mix(code, current->tgid), one = 1;
+	if (!map_update(&scripts, &known, &one, UPDATE_NOEXIST)) send_script(current, python, code);
+}
+
+/* Of a process that executes scripts, a sample's place is in the innermost function. */
+INLINE void note_script(struct task_struct *current, struct place *place)
+{
+	u32 process = current->tgid;
+	struct python *python = map_lookup(&pythons, &process);
+	u64 frame = python ? frame_of(current, python) : 0, code = frame ? word_at(frame + python->at[CODE]) : 0;
+	if (!code) return;
+	place->code = code;
+	place->address = word_at(frame + python->at[INSTRUCTION]);
+	know_script(current, python, code);
+}
+
 /* Returns how many functions there are. They belong to the site: the interpreter's own functions are the same for all. */
 INLINE u32 note_scripts(struct window *w, struct task_struct *current, struct sample *to, u64 *site)
 {
@@ -68,11 +87,11 @@ INLINE u32 note_scripts(struct window *w, struct task_struct *current, struct sa
 	u64 frame = frame_of(current, python);
 #pragma clang loop unroll(disable)
 	for (depth = 0; depth < SCRIPTS && frame; depth++) {
-		u64 code = word_at(frame + python->at[CODE]), known = mix(code, process), one = 1;
+		u64 code = word_at(frame + python->at[CODE]);
 		to->code[depth] = code;
 		to->instruction[depth] = word_at(frame + python->at[INSTRUCTION]);
 		*site = mix(*site, to->instruction[depth]);
-		if (!map_update(&scripts, &known, &one, UPDATE_NOEXIST)) send_script(current, python, code);
+		know_script(current, python, code);
 		frame = forget(w, word_at(frame + python->at[CALLER]));
 	}
 	return depth;

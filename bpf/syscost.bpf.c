@@ -571,6 +571,7 @@ int syscost_sample_outside(struct sampled_registers *interrupted)
 		ADD(globals.samples_user, 1);
 		place.process = current->tgid;
 		place.address = instruction_of(interrupted) & -FUNCTION_BYTES;
+		note_script(current, &place);
 	} else if (!is_worker(current)) {
 		if (current_number(task_pt_regs(current)) >= 0) {
 			ADD(globals.samples_calls, 1);

@@ -45,6 +45,32 @@ fn a_deadlock_of_locks_of_python_is_named() {
     }
 }
 
+const SQUARES: &str = "
+def squares(n):
+    for x in range(n): x * x
+squares(15_000_000)
+";
+
+#[test]
+fn the_cpu_time_of_python_is_in_functions_of_python() {
+    if !has_bpf() {
+        return;
+    }
+    for python in pythons() {
+        let place = Place::new();
+        place.write("squares.py", SQUARES);
+        let line = format!("why -o p.json --report - -- {python} squares.py");
+        let ran = place.run(line);
+        expect_status(&ran, 0);
+        let words: Vec<String> = stdout(&ran).split_whitespace().map(String::from).collect();
+        expect_in(words.join(" "), "most of it in squares() (squares.py:3).");
+        let profile = place.parsed("p.json");
+        let first = &profile["usage"]["outside"]["functions"][0];
+        assert_eq!(first["name"], "squares (squares.py:3)");
+        assert_eq!(first["object"], "squares.py");
+    }
+}
+
 const LOCKS: &str = "
 import socket, select, threading
 lock = threading.Lock()

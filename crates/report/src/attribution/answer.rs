@@ -56,7 +56,7 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
         .first()
         .is_some_and(|first| first.rule == QUOTA);
     if !profile.is_service() && computes && !is_throttled {
-        lines.extend(user_bound(&attribution.time));
+        lines.extend(user_bound(profile, &attribution.time));
     }
     match attribution.advice.first() {
         Some(first) => {
@@ -344,7 +344,7 @@ fn server_bound(ledger: &Ledger) -> Option<String> {
 }
 
 /// The answer for a program that computes. Waiting for a CPU, which other programs cause, and tracing are left out of the share.
-fn user_bound(time: &Spent) -> Option<String> {
+fn user_bound(profile: &Profile, time: &Spent) -> Option<String> {
     let (whole_s, user_s) = (time.untraced_s(0.0)?, time.seconds_of(PartKind::UserMode));
     // Stops slow down user mode too: with many stops its share is too large to blame the program.
     if time.seconds_of(PartKind::Tracer) + time.seconds_of(PartKind::Stops) > user_s {
@@ -364,10 +364,21 @@ fn user_bound(time: &Spent) -> Option<String> {
         Some(_) => "wall time",
         None => "CPU time",
     };
+    let place = computing(profile).map_or_else(String::new, |function| {
+        format!(", most of it in {}", notes::function(function))
+    });
     Some(format!(
-        "CPU-bound: {}% of the {whole}{without} is user mode, not system calls.",
+        "CPU-bound: {}% of the {whole}{without} is user mode, not system calls{place}.",
         percent(100.0 * share)
     ))
+}
+
+/// The function that most of the samples found.
+fn computing(profile: &Profile) -> Option<&str> {
+    let outside = profile.usage.outside.as_ref()?;
+    let first = outside.functions.first()?;
+    let is_most = 2 * first.samples > outside.samples && !first.name.contains("0x");
+    is_most.then_some(first.name.as_str())
 }
 
 #[cfg(test)]
@@ -375,6 +386,7 @@ mod tests {
     use super::*;
     use analysis::attribute::spent::Part;
     use model::ProcessGroup;
+    use model::{Outside, SampledFunction};
 
     #[test]
     fn the_lock_with_most_of_the_time_is_named_with_its_functions() {
@@ -482,8 +494,21 @@ mod tests {
             ],
             ..Spent::default()
         };
-        let expected = "85% of the wall time (waits for a CPU left out)";
-        let actual = user_bound(&time).unwrap();
-        assert!(actual.contains(expected), "{actual}");
+        let mut profile = Profile::default();
+        for (samples, place) in [(50, ""), (51, ", most of it in load() (app.py:3)")] {
+            profile.usage.outside = Some(Outside {
+                samples: 100,
+                functions: vec![SampledFunction {
+                    name: "load (app.py:3)".into(),
+                    samples,
+                    ..SampledFunction::default()
+                }],
+                ..Outside::default()
+            });
+            let expected = format!(
+                "CPU-bound: 85% of the wall time (waits for a CPU left out) is user mode, not system calls{place}."
+            );
+            assert_eq!(user_bound(&profile, &time).unwrap(), expected);
+        }
     }
 }

@@ -33,16 +33,14 @@ pub fn is_traced(time: &Spent) -> bool {
 
 /// `load()`, or `load() (app.py)` for a function of an interpreted program, `load() (app.c:12)` for one whose line is known.
 pub fn function(name: &str) -> String {
-    let script = name
-        .strip_prefix("py::")
-        .and_then(|name| name.split_once(':'));
+    let script = name.strip_prefix("py::").and_then(|name| {
+        let (name, file) = name.split_once(':')?;
+        Some((name, file.rsplit('/').next()?))
+    });
     let (bare, line) = name_and_line(name);
     match script.or(line.map(|line| (bare, line))) {
         Some(("<module>", file)) => file.to_string(),
-        Some((name, file)) => {
-            let file = file.rsplit('/').next().unwrap_or(file);
-            format!("{}() ({file})", short(name))
-        }
+        Some((name, file)) => format!("{}() ({file})", short(name)),
         None => format!("{}()", short(name)),
     }
 }

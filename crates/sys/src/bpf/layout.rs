@@ -390,6 +390,7 @@ shared! {
     #[derive(PartialOrd, Ord, Hash)]
     Place "place" {
         address: u64,
+        code: u64,
         process: u32,
         unused: u32,
     }

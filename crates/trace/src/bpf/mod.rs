@@ -311,7 +311,7 @@ impl Bpf {
     fn look_at_places(&mut self) {
         if self.detail == Detail::Times && self.programs.sampling().is_some() {
             let mut places = self.programs.places().unwrap_or_default();
-            places.retain(|(place, _)| place.process > 0);
+            places.retain(|(place, _)| place.process > 0 && place.code == 0);
             self.reader.ask(move |stacks| {
                 for (place, _) in places {
                     stacks.look(place.process, place.address);

@@ -30,7 +30,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use sys::bpf::events::event;
 use sys::bpf::layout::gate;
-use sys::bpf::{Event, Executed, Forked, Live, Mapped, Python, Sample, Script, StackKey};
+use sys::bpf::{Event, Executed, Forked, Live, Mapped, Place, Python, Sample, Script, StackKey};
 use sys::step::{self, parse_mapping};
 use zerocopy::FromBytes;
 
@@ -531,12 +531,28 @@ impl Stacks {
             .timed(|| process.mapping_at(address).is_none() && process.read(pid, files));
     }
 
-    /// The function at an address of a process that `look` has read, and its file.
-    pub fn function(&self, pid: u32, address: u64) -> Option<(String, String)> {
+    /// The function at a sampled place, its file, and its line in a script. A process must have been read by `look`.
+    pub fn function(&self, place: &Place) -> Option<(String, String, Option<i64>)> {
+        let Place {
+            process: pid,
+            address,
+            code,
+            ..
+        } = *place;
+        if code > 0 {
+            let version = self.pythons.get(&pid)?;
+            let function = self.scripts.get(&(pid, code))?;
+            let line = function.line(version.offset_of(address, code)?)?;
+            return Some((
+                function.name.to_string(),
+                function.file.to_string(),
+                Some(line),
+            ));
+        }
         let mapping = self.on_cpus.get(&pid)?.mapping_at(address)?;
         let offset = address - mapping.start + mapping.offset;
         let name = self.files.budget.timed(|| mapping.image.function(offset))?;
-        Some((name, mapping.image.name.clone()))
+        Some((name, mapping.image.name.clone(), None))
     }
 }
 

@@ -65,8 +65,8 @@ pub fn runtime<'a, R: ReadRef<'a>>(data: R) -> Option<u64> {
 }
 
 pub struct Function {
-    name: Arc<str>,
-    file: Arc<str>,
+    pub name: Arc<str>,
+    pub file: Arc<str>,
     first_line: i64,
     lines: Vec<u8>,
     pub is_library: bool,
@@ -74,6 +74,16 @@ pub struct Function {
 
 /// The bit for ASCII in the state of a text. From bit 0 on: interned (2), kind (3), compact, ASCII.
 const ASCII: u32 = 1 << 6;
+
+/// A file without its directory. The one of `__init__.py` is the module.
+fn short(path: &str) -> &str {
+    let mut from_end = path.rmatch_indices('/').map(|(at, _)| &path[at + 1..]);
+    match from_end.next() {
+        Some(name @ "__init__.py") => from_end.next().unwrap_or(name),
+        Some(name) => name,
+        None => path,
+    }
+}
 
 impl Function {
     /// A function by what the programs copied; `None` if its names are not ASCII, or its table of lines was cut.
@@ -91,7 +101,7 @@ impl Function {
         }
         Some(Function {
             name: text(&script.name)?.into(),
-            file: path.rsplit('/').next()?.into(),
+            file: short(path).into(),
             first_line: script.first_line.into(),
             lines: script.lines.get(..script.length as usize)?.to_vec(),
             is_library,
@@ -101,8 +111,13 @@ impl Function {
     /// Such as `load (app.py:12)`; `bytes` is the instruction's offset.
     pub fn location(&self, bytes: u64) -> Option<Arc<str>> {
         let (name, file) = (&self.name, &self.file);
-        let line = line(self.first_line, &self.lines, bytes / 2)?;
+        let line = self.line(bytes)?;
         Some(format!("{name} ({file}:{line})").into())
+    }
+
+    /// The line of the instruction at that offset.
+    pub fn line(&self, bytes: u64) -> Option<i64> {
+        line(self.first_line, &self.lines, bytes / 2)
     }
 }
 
