@@ -160,7 +160,8 @@ size_t param_memory(const char *name, uint64_t unit, uint64_t copies) {
     if (param(name) > most) {
         char to[24]; /* in other units, 4K would seem to be 4 KiB */
         snprintf(to, sizeof to, "%llu", (unsigned long long)most);
-        refuse(name, "0", unit == 1 ? size_text(most, to) : to, ", half of this machine's memory");
+        if (unit == 1) size_text(most >> 20 ? most >> 20 << 20 : most, to);
+        refuse(name, "0", to, ", half of this machine's memory");
     }
     return (size_t)(param(name) * unit);
 }

@@ -369,10 +369,10 @@ static void announce(void) {
     uint64_t step;
     clock_facts(&cost, &step);
     snprintf(line, sizeof line,
-             "ready pid=%ld bits=%d libc=%s clock_cost_ns=%.1f clock_step_ns=%llu run=0x%llx displacing_ns=%llu tick_ns=%llu%s\n",
+             "ready pid=%ld bits=%d libc=%s clock_cost_ns=%.1f clock_step_ns=%llu run=0x%llx displacing_ns=%llu tick_ns=%llu%s%s\n",
              (long)getpid(), (int)sizeof(void *) * 8, libc_name(), cost, (unsigned long long)step,
              (unsigned long long)(uintptr_t)operation->run, (unsigned long long)cold_displacing_ns(), tick_ns(),
-             is_in_memory() ? " storage=memory" : "");
+             is_in_memory() ? " storage=memory" : "", operation->flags & SEVERAL ? " cpus=several" : "");
     put(line, strlen(line));
 }
 

@@ -40,6 +40,7 @@ enum {
                      and blocks, of the dentry cache; it may change manyfold within minutes */
     LINKED = 32,  /* means something only in a dynamically linked program: the built-in probe of a static tool lets the dynamic
                      one that it brings measure it */
+    SEVERAL = 64, /* its threads choose their CPUs, which are idle in turn: the probe is not only where it was started */
 };
 
 struct operation {

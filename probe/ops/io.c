@@ -344,11 +344,11 @@ const struct operation io_operations[] = {
      .systems = "posix", .family = "read", .setup = setup_zero, .own = own_buffer, .run = run_read},
     {.id = "io.write_null", .what = "write() of `size` bytes to /dev/null, which looks at none", .enters = "write x1",
      .params = SIZE("1"), .systems = "posix", .family = "write", .setup = setup_null, .own = own_buffer, .run = run_write},
-    {.id = "io.read_file", .what = "read() of the next `size` bytes of a file in the page cache; lseek() to its start "
-     "after every 64", .enters = "read x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
+    {.id = "io.read_file", .what = "read() of the next `size` bytes of a file in the page cache; the file has 64 times "
+     "as many, so only one call in 64 is followed by lseek() to its start", .enters = "read x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
      .family = "read", .setup = setup_file_of_turns, .own = own_position, .run = run_read_file},
-    {.id = "io.write_file", .what = "write() over the next `size` bytes of a file in the page cache; lseek() to its "
-     "start after every 64", .enters = "write x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
+    {.id = "io.write_file", .what = "write() over the next `size` bytes of a file in the page cache; the file has 64 "
+     "times as many, so only one call in 64 is followed by lseek() to its start", .enters = "write x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
      .family = "write", .setup = setup_file_of_turns, .own = own_position, .run = run_write_file},
     {.id = "io.write_append", .what = "write() of `size` bytes to the end of a growing file, which is emptied before "
      "each batch of at most 64 (untimed)", .enters = "write x1", .params = SIZE("4K"), .systems = "posix",

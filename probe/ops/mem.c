@@ -408,7 +408,7 @@ const struct operation mem_operations[] = {
      "written to (untimed)", .enters = "munmap x1", .prepares = "mmap/mmap2 x1 madvise x1",
      .params = "size=64K:bytes of the mapping", .systems = "linux", .limit = MAPPINGS,
      .setup = LINUX_ONLY(setup_mappings), .own = LINUX_ONLY(own_mappings), .prepare = LINUX_ONLY(prepare_munmap), .run = LINUX_ONLY(run_munmap)},
-    {.id = "mem.fault_anonymous", .what = "first write to a page of anonymous memory: a page fault, and a zeroed page",
+    {.id = "mem.fault_anonymous", .what = "first write to a fresh page of anonymous memory: a page fault, and a zeroed page",
      .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
      .own = LINUX_ONLY(own_pages), .prepare = LINUX_ONLY(prepare_absent), .run = LINUX_ONLY(run_write_pages)},
     {.id = "mem.fault_huge", .what = "first write to a transparent huge page (THP) of 2 MiB: a page fault, and 512 zeroed pages",
@@ -422,8 +422,8 @@ const struct operation mem_operations[] = {
      "and a copy of the page", .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
      .own = LINUX_ONLY(own_shared), .prepare = LINUX_ONLY(prepare_shared), .run = LINUX_ONLY(run_write_pages),
      .teardown = LINUX_ONLY(stop_sharer)},
-    {.id = "mem.fault_range", .what = "first write to each page of `size` bytes of anonymous memory: a page fault for each, "
-     "and a zeroed page", .enters = "", .prepares = "madvise x1", .params = "size=64K:bytes of the range", .systems = "linux",
+    {.id = "mem.fault_range", .what = "first write to each fresh page of `size` bytes of anonymous memory: a page fault for "
+     "each, and a zeroed page (study fresh-memory compares recycled ones)", .enters = "", .prepares = "madvise x1", .params = "size=64K:bytes of the range", .systems = "linux",
      .flags = FAULTS, .limit = MAPPINGS, .setup = LINUX_ONLY(setup_mappings), .own = LINUX_ONLY(own_madvise_range),
      .prepare = LINUX_ONLY(prepare_fault_range), .run = LINUX_ONLY(run_fault_range)},
     {.id = "mem.fault_file_range", .what = "first read of each page of `size` bytes of a file mapping, all in the page "

@@ -199,15 +199,26 @@ static void own_futex_pingpong(void) {
     run_futex_pingpong(1);
 }
 
-/* On one CPU the other thread can run only after a switch. Threads inherit the CPU. */
-static void own_context_switch(void) {
+/* Threads inherit the CPU. */
+static void stay_on(uint64_t cpu, const char *call) {
     cpu_set_t here;
-    int cpu;
-    CHECK((cpu = sched_getcpu()) >= 0);
     CPU_ZERO(&here);
     CPU_SET(cpu, &here);
-    CHECK(sched_setaffinity(0, sizeof here, &here) == 0);
+    if (sched_setaffinity(0, sizeof here, &here) != 0) fail(errno, call);
+}
+
+/* On one CPU the other thread can run only after a switch. */
+static void own_context_switch(void) {
+    int cpu;
+    CHECK((cpu = sched_getcpu()) >= 0);
+    stay_on((uint64_t)cpu, "sched_setaffinity()");
     own_futex_pingpong();
+}
+
+static void own_context_switch_cpus(void) {
+    stay_on(param_within("to", 0, CPU_SETSIZE - 1), "parameter to: sched_setaffinity()");
+    own_futex_pingpong();
+    stay_on(param_within("from", 0, CPU_SETSIZE - 1), "parameter from: sched_setaffinity()");
 }
 #endif
 
@@ -243,5 +254,11 @@ const struct operation sync_operations[] = {
              "futex(FUTEX_WAIT)",
      .enters = "futex/futex_time64 x4", .systems = "linux", .family = "round_trip", .flags = SWITCHES,
      .own = LINUX_ONLY(own_context_switch), .run = LINUX_ONLY(run_futex_pingpong)},
+    {.id = "sync.context_switch_cpus",
+     .what = "a token to a thread on another CPU and back, each way by futex(FUTEX_WAKE), futex(FUTEX_WAIT) and a context "
+             "switch; the CPUs may be siblings or on other cores or sockets (lscpu -e)",
+     .enters = "futex/futex_time64 x4", .params = "from=0:CPU of the thread that is timed; to=1:CPU of the other thread",
+     .systems = "linux", .family = "round_trip", .flags = SWITCHES | SEVERAL,
+     .own = LINUX_ONLY(own_context_switch_cpus), .run = LINUX_ONLY(run_futex_pingpong)},
     {0},
 };

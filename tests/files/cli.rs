@@ -117,6 +117,9 @@ fn words_find_operations_environments_and_studies() {
     for (word, expected) in [
         ("switch", "sync.context_switch"),
         ("thp", "mem.fault_huge"),
+        ("recycled", "studies: fresh-memory"),
+        ("fresh", "mem.fault_range"),
+        ("siblings", "sync.context_switch_cpus"),
         ("huge", "mem.fault_huge"),
         ("clock", "time.clock_gettime "),
         ("clock", "studies: clock-calls"),

@@ -76,6 +76,30 @@ fn place() -> Place {
 const GOLDENS: &str = "tests/golden/compare-*.txt";
 
 #[test]
+fn a_series_says_since_when_a_row_changed() {
+    let place = Place::new();
+    let nights = [450.0, 451.0, 449.0, 520.0, 521.0, 519.0];
+    let names: Vec<String> = (1..=nights.len())
+        .map(|n| format!("night{n}.json"))
+        .collect();
+    for (name, ns) in names.iter().zip(nights) {
+        let records = vec![
+            measured("file.lstat", json!({"newfstatat": 1}), ns),
+            measured("id.getppid", json!({"getppid": 1}), 100.0),
+        ];
+        write(&place.path(), name, &run("vm", 1_700_000_000, records));
+    }
+    let line = format!("compare {}", names.join(" "));
+    let since = "since night4 (file 4 of 6): file.lstat +15.6%\n";
+    expect_in(place.printed(&line), since);
+    let rows = &place.document(&line)["rows"];
+    assert_eq!(
+        (&rows[0]["since"], &rows[1]["since"]),
+        (&json!(3), &Value::Null)
+    );
+}
+
+#[test]
 fn comparisons_are_printed() {
     let two = |more: &str| format!("compare before.json after.json {more}");
     let three = "compare before.json after.json third.json --baseline after.json --label old";

@@ -149,6 +149,8 @@ fn more_threads_than_cpus_and_none_are_refused() {
             "run id.getppid --threads 0",
             "run perl:1 --threads 2",
             "explain id.getppid --param threads=2",
+            "run io.read_zero --param size=1,2M",
+            "run fd.close_range --param fds=0",
         ],
     );
 }

@@ -118,6 +118,8 @@ fn failures_are_errors_unless_they_are_asked_for() {
             "/nonexistent",
             "'ls | wc'",
             "true -P n=1",
+            "'echo {n} {m}' -P n=1",
+            "-- true --versus 'echo a'",
             "true --out /nonexistent/race.json",
             "",
         ],

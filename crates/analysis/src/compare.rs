@@ -3,7 +3,7 @@
 //!
 //! Its files are layers: what runs are condensed to (`column`, `conditions`, `group`), the parts of a comparison (`verdict`, `row`), which
 //! records form one row (`select`, `places`, `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`),
-//! and what follows from them (`areas`, `derived`, `gate`, `cautions`).
+//! and what follows from them (`onset`, `areas`, `derived`, `gate`, `cautions`).
 
 mod areas;
 mod budget;
@@ -18,6 +18,7 @@ mod index;
 mod judge;
 mod machine;
 mod matching;
+mod onset;
 mod places;
 mod profiles;
 mod race;
@@ -190,6 +191,9 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         .collect();
     let reference = judge::reference(&sides, columns, baseline, options.margin);
     judge::judge(&mut rows, &sides, columns, baseline, options.margin);
+    if baseline == 0 && apart.is_none() {
+        onset::find(&mut rows, columns, options.margin);
+    }
     let areas = areas::means(&rows, columns.len(), baseline);
     let derived = derived::beside(columns, &options.selection, apart.is_some());
     let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);

@@ -69,10 +69,10 @@ impl Family<'_> {
 
 /// `summary` must be that of `run`.
 pub fn families<'a>(run: &'a Run, summary: &Summary) -> Vec<Family<'a>> {
-    // No cost is a line over the displaced bytes: it rises at the end of a cache.
+    // No cost is a line over the displaced bytes, as it rises at the end of a cache, or over the numbers of CPUs.
     let all = series::series(run, summary)
         .into_iter()
-        .filter(|series| series.parameter != COLD);
+        .filter(|series| ![COLD, "from", "to"].contains(&series.parameter.as_str()));
     let by_parameter = grouped(all.map(|series| (series.parameter.clone(), series)));
     by_parameter
         .into_iter()

@@ -232,8 +232,7 @@ fn cost(
 ) -> Result<RowCost, Failure> {
     let estimate = stats::estimate(&yardsticks.panel.calm.only(m)).ok_or_else(|| no_batches(m))?;
     if m.switches && left_out(m) > MOST_WAITED {
-        let text = "nearly every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)";
-        return Err(Failure::failed(text));
+        return Err(waited(m, "nearly every"));
     }
     if yardsticks.panel.calm.undisturbed(m).is_none() {
         warnings.push(Warning::Disturbed);
@@ -272,11 +271,26 @@ fn cost(
 }
 
 fn no_batches(m: &Measurement) -> Failure {
-    Failure::failed(if m.switches {
-        "every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)"
+    if m.switches {
+        return waited(m, "every");
+    }
+    Failure::failed("every batch was preempted by another process (try --cpu, or a longer --time)")
+}
+
+/// An iteration that takes longer than a time slice waits whenever another process wants the CPU: more batches would not help, but its
+/// CPU time is known.
+fn waited(m: &Measurement, batches: &str) -> Failure {
+    let spent = (m.cpu.user_ns + m.cpu.system_ns) as f64 / m.cpu.wall_ns.max(1) as f64;
+    let iterations = m.iterations * m.preempted_ns.len().max(1) as u64;
+    let each_ms = spent * m.preempted_ns.iter().sum::<u64>() as f64 / iterations as f64 / 1e6;
+    let cpu = if each_ms > 0.0 {
+        format!("; an iteration takes about {each_ms:.3} ms of CPU time")
     } else {
-        "every batch was preempted by another process (try --cpu, or a longer --time)"
-    })
+        String::new()
+    };
+    Failure::failed(format!(
+        "{batches} batch waited for a CPU that other processes used{cpu} (try --cpu, or a quieter machine)"
+    ))
 }
 
 /// `None` for cold calls and those that depend on history: how far they scatter from run to run is not known.
@@ -384,7 +398,8 @@ mod tests {
     fn batches_that_waited_for_a_cpu_are_counted_and_too_many_are_no_result() {
         fn waited(batches: usize) -> Row {
             let forking = with(record("process.fork_wait", Role::Asked, |_| 50), |m| {
-                (m.switches, m.preempted_ns) = (true, vec![3300; batches]);
+                (m.switches, m.preempted_ns) = (true, vec![3_300_000; batches]);
+                (m.cpu.system_ns, m.cpu.wall_ns) = (48, 3_300);
             });
             summarize(&run(vec![forking])).rows.remove(0)
         }
@@ -393,7 +408,7 @@ mod tests {
         assert_eq!(waited(0).cost().unwrap().samples, 48);
         assert_eq!(waited(48).warnings, [Warning::WaitedForCpu { share: 0.5 }]);
         let failure = waited(450).figure.unwrap_err();
-        let text = "nearly every batch waited for a CPU ";
+        let text = "nearly every batch waited for a CPU that other processes used; an iteration takes about 0.048 ms of CPU time (";
         assert!(failure.message.starts_with(text), "{failure}");
     }
 

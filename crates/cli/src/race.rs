@@ -261,6 +261,17 @@ impl RaceArgs {
 
     /// The commands of the race. With --env, the arguments are the words of one command, unless a single argument holds all of them.
     fn texts(&self) -> Result<Vec<String>> {
+        if self.environments.is_empty() && self.commands.iter().any(|word| word == "--versus") {
+            let each = self.commands.split(|word| word == "--versus");
+            let quoted = each.map(|words| match words {
+                [_] => race::joined(words),
+                _ => race::joined(&[race::joined(words)]),
+            });
+            bail_usage!(
+                "--versus after '--' is a word of the command; quote each command: race {}",
+                quoted.collect::<Vec<_>>().join(" --versus ")
+            );
+        }
         if self.environments.is_empty() || self.commands.len() == 1 {
             return Ok([&self.commands[..], &self.versus].concat());
         }

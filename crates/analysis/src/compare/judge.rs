@@ -30,7 +30,7 @@ pub fn judge(
     }
 }
 
-fn judge_column(
+pub fn judge_column(
     rows: &mut [ComparedRow],
     sides: &Sides,
     column: usize,

@@ -65,6 +65,7 @@ impl Rows {
             other_code: false,
             cells,
             verdicts: Vec::new(),
+            since: None,
         });
     }
 

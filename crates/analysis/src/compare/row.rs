@@ -63,6 +63,9 @@ pub struct ComparedRow {
     pub cells: Vec<Option<Box<Cell>>>,
     /// Each column compared with the baseline; empty before `judge` fills it in.
     pub verdicts: Vec<Verdict>,
+    /// Index of the column from which on the row has been slower or faster than in the first; absent if that is not clear.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<usize>,
 }
 
 impl ComparedRow {

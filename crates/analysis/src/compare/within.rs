@@ -74,6 +74,7 @@ fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow
         other_code: false,
         cells: vec![cell(base), cell(dividend)],
         verdicts: vec![Verdict::Baseline, verdict(derived, margin)],
+        since: None,
     })
 }
 

@@ -4,7 +4,6 @@ use crate::write::screen::Screen;
 use crate::{Align, Branch, Style, Table};
 use anyhow::Result;
 use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, Width};
-use itertools::Itertools;
 use model::clean;
 use model::prose::wrapped;
 use std::io::Write;
@@ -35,19 +34,30 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     if !table.notes.is_empty() && !table.rows().is_empty() {
         writeln!(out)?;
     }
-    write_notes(&table.notes, screen, out)?;
-    write_notes(&hidden(whole, table), screen, out)
+    let hidden = hidden(whole, table);
+    // Legends of columns that are not shown.
+    let notes = table.notes.iter().filter(|note| {
+        let mut hidden = hidden.iter();
+        !hidden.any(|title| {
+            note.strip_prefix(title)
+                .is_some_and(|rest| rest.starts_with(':'))
+        })
+    });
+    write_notes(&notes.cloned().collect::<Vec<_>>(), screen, out)?;
+    write_notes(&left_out(whole, &hidden), screen, out)
 }
 
-fn hidden(whole: &Table, shown: &Table) -> Vec<String> {
-    let titles = whole
-        .columns()
-        .iter()
-        .map(|column| column.title.as_str())
+fn hidden<'a>(whole: &'a Table, shown: &Table) -> Vec<&'a str> {
+    let titles = whole.columns().iter().map(|column| column.title.as_str());
+    titles
         .filter(|title| {
             !title.is_empty() && !shown.columns().iter().any(|column| column.title == **title)
         })
-        .join(", ");
+        .collect()
+}
+
+fn left_out(whole: &Table, titles: &[&str]) -> Vec<String> {
+    let titles = titles.join(", ");
     let all: Vec<usize> = (0..whole.columns().len()).collect();
     let width = total(&all, |i| comfortable(whole, i));
     let note = format!("Not shown for lack of room: {titles} (COLUMNS={width} shows all).");
@@ -254,7 +264,7 @@ const NARROWEST: usize = 18;
 
 fn comfortable(table: &Table, i: usize) -> usize {
     if table.columns()[i].wraps {
-        widest(table, i).min(NARROWEST)
+        widest(table, i).min(NARROWEST).max(least(table, i))
     } else {
         widest(table, i)
     }
@@ -370,6 +380,39 @@ fn write_note(note: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Columns;
+
+    /// A command that cannot be broken, what races are about, and a legend.
+    #[test]
+    fn a_narrow_screen_keeps_the_last_column_and_only_legends_of_what_it_shows() {
+        let rows = ["python3 /usr/share/project/x.py"];
+        let table = Columns::new(&rows)
+            .left("command", |row| *row)
+            .wrapping()
+            .right("wall ms", |_| "25.688")
+            .right("peak MB", |_| "21.90")
+            .expendable(3)
+            .left("time ratio", |_| "0.484 (0.38 .. 0.62) faster")
+            .table()
+            .noted(["peak MB: at most", "wall: the mean"]);
+        let screen = Screen {
+            width: Some(66),
+            colour: false,
+            plots: false,
+            ascii: false,
+        };
+        let mut text = Vec::new();
+        write(&table, screen, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(
+            text.contains("time ratio") && text.contains("wall: the mean"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("21.90") && !text.contains("at most"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn lines_of_a_tree_fit_the_screen_and_keep_what_is_behind_the_name() {

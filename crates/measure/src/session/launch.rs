@@ -14,16 +14,16 @@ impl Launcher for Workers {
         let (child, facts) = self.start_ready(case, padding)?;
         let on_measuring = self.environment(&case.environment)?.cpus == Cpus::Measuring;
         // Only the probe itself knows its CPU if a user's command started it.
-        let watch = if child.hello().is_none() && on_measuring {
+        let is_on_one = facts.get("cpus") != Some("several");
+        let watch = if child.hello().is_none() && on_measuring && is_on_one {
             self.placement
                 .measuring
                 .map(|cpu| (cpu, Rc::clone(&self.strayed)))
         } else {
             None
         };
-        let pinned = child
-            .hello()
-            .map_or(watch.is_some(), |hello| hello.number("cpu").is_some());
+        let is_pinned = |hello: &Facts| is_on_one && hello.number("cpu").is_some();
+        let pinned = child.hello().map_or(watch.is_some(), is_pinned);
         let waits = Waits::new(&facts);
         Ok(Box::new(Ready {
             child,

@@ -160,6 +160,7 @@ impl Session {
                 })?;
         }
         self.unusable = self.check_named(job)?;
+        self.check_parameters(job)?;
         let failed = self.unusable.iter();
         Ok(failed
             .map(|(name, why)| {

@@ -8,7 +8,7 @@ use crate::runner::{Environment, NATIVE, Workers};
 use anyhow::{Result, ensure};
 use indexmap::IndexSet;
 use itertools::Itertools;
-use model::{Case, EMPTY_LOOP, Failure, Role};
+use model::{COLD, Case, EMPTY_LOOP, Failure, Role, SHARED, THREADS, parameter_value};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -122,6 +122,44 @@ impl Session {
         self.interrupt.check()?;
         ensure!(lines.is_empty(), Refused(lines));
         Ok(failed)
+    }
+
+    /// Values that the only operation of a run does not take are refused before anything is measured; the least and the greatest are tried.
+    /// Beside other operations they become rows with the reason.
+    pub(super) fn check_parameters(&self, job: &Job) -> Result<()> {
+        let asked = job.planned.iter().filter(|one| one.role == Role::Asked);
+        let asked: Vec<&Case> = asked.map(|one| &one.case).collect();
+        if !asked.iter().map(|case| &case.operation).all_equal() {
+            return Ok(());
+        }
+        let given = asked.into_iter().filter(|case| {
+            let mut names = case.params.keys();
+            case.language.is_none()
+                && case.environment == NATIVE
+                && !case.params.is_empty()
+                && names.all(|name| ![THREADS, SHARED, COLD].contains(&name.as_str()))
+        });
+        let ends = given.minmax_by_key(|case| &case.params).into_option();
+        let ends: IndexSet<&Case> = ends.into_iter().flat_map(<[_; 2]>::from).collect();
+        let refused = ends.into_iter().filter_map(|case| self.refused_value(case));
+        let lines: Vec<String> = refused.collect();
+        self.interrupt.check()?;
+        ensure!(lines.is_empty(), Refused(lines));
+        Ok(())
+    }
+
+    /// `--param size=1G: mem.fault_range: from 0 to 753M, half of this machine's memory`
+    fn refused_value(&self, case: &Case) -> Option<String> {
+        let failure = self.workers.start_greeted(case).err()?;
+        let text = failure.message.strip_prefix("EINVAL: parameter ")?;
+        let (name, range) = text
+            .trim_end_matches(": Invalid argument")
+            .split_once(": ")?;
+        let value = parameter_value(name, *case.params.get(name)?);
+        Some(format!(
+            "--param {name}={value}: {}: {range}",
+            case.operation
+        ))
     }
 
     fn unbuilt<'a>(

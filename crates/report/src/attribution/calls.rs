@@ -72,6 +72,7 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
             time_cell(&rows, unit, |count| count.on_cpu_ns),
         )
         .right(&unit.title("waiting"), time_cell(&rows, unit, waiting))
+        .yielding(1)
         .right(&unit.title(elapsed), |row| {
             Cell::known(row.count.elapsed_ns.map(s), |seconds| unit.text(seconds))
         })
@@ -82,13 +83,16 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
             let known = Some(each).filter(|each| *each > 0.0);
             Cell::known_unless(row.count.is_untimed(), known, |each| format!("{each:.2}"))
         })
+        .yielding(2)
         .left("who", |row| match &row.function {
             Some(function) => format!("{}: {}", row.process, notes::function(function)),
             None => row.process.clone(),
-        });
-    let stalled = rows.iter().any(|row| row.count.stalled_ns > Some(0));
-    let note = match (by_threads, stalled) {
-        (true, _) => Some("Waiting and us each: elapsed time, summed over threads."),
+        })
+        .wrapping();
+    let waits = rows.iter().any(|row| waiting(&row.count) > Some(0));
+    let note = match (by_threads, waits) {
+        (true, true) => Some("Waiting and us each: elapsed time, summed over threads."),
+        (true, false) => Some("us each: elapsed time, summed over threads."),
         (false, true) => Some("Waiting: time in which nothing else in the program ran."),
         (false, false) => None,
     };

@@ -60,6 +60,7 @@ pub fn rings(profile: &Profile, attribution: &Attribution) -> Table {
         .right("p99 us", |row| {
             Cell::known(p99(row), |us| format!("{us:.2}"))
         })
+        .yielding(1)
         .left("who", |row| row.process);
     columns
         .table()

@@ -6,6 +6,7 @@ use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
 use analysis::compare::{Caution, Cell, Comparison, LeftOut, MachineChange, Verdict};
 use analysis::summary::Warning;
+use itertools::Itertools;
 use model::grouped;
 use model::prose::{MOST_IN_A_NOTE, counted, few, few_of};
 
@@ -20,6 +21,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
             "Not shown, because no difference over {margin} is certain: {equal} within {margin}, {not_known} not known."
         ));
     }
+    notes.extend(since(comparison, &names));
     notes.extend(labels(comparison));
     notes.extend(machines(comparison));
     notes.extend(other_work(comparison, &names));
@@ -93,6 +95,28 @@ fn instructions(comparison: &Comparison) -> Vec<String> {
     [NOT_TIME.to_string(), verdicts]
         .into_iter()
         .chain(means)
+        .collect()
+}
+
+/// `since F (file 6 of 8): file.stat +12.0%, file.lstat +11.3%`, by the middle ratio from there on.
+fn since(comparison: &Comparison, names: &Names) -> Vec<String> {
+    let begun = comparison.rows.iter().filter_map(|row| {
+        let since = row.since?;
+        let ratios = row.verdicts[since..].iter().filter_map(Verdict::ratio);
+        let percent = 100.0 * (stats::median(ratios.collect())? - 1.0);
+        Some((since, format!("{} {percent:+.1}%", names.row(row))))
+    });
+    let files = comparison.columns.len();
+    grouped(begun.sorted_by_key(|begun| begun.0))
+        .iter()
+        .map(|(since, rows)| {
+            let label = comparison.label(*since);
+            format!(
+                "since {label} (file {} of {files}): {}",
+                since + 1,
+                few(rows)
+            )
+        })
         .collect()
 }
 

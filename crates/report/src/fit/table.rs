@@ -20,13 +20,14 @@ pub fn parameter_table(family: &Family) -> Table {
     let parameter = &family.parameter;
     // Only bytes, descriptors or requests have a cost per unit: companion threads and displaced caches do not divide a call.
     let is_divisible = ![THREADS, SHARED, COLD].contains(&parameter.as_str());
+    let unit = if parameter == "size" { "byte" } else { "unit" };
     let mut columns = Columns::new(&values).right(parameter, |value| {
         Cell::number(parameter_value(parameter, *value), *value as f64)
     });
     for member in members {
         columns = columns
             .right(&member.series.label(), |value| cost(member, *value))
-            .right(&format!("{} per unit", member.series.label()), |value| {
+            .right(&format!("{} per {unit}", member.series.label()), |value| {
                 cost_per_unit(member, *value)
             })
             .expendable(2)
@@ -140,7 +141,7 @@ mod tests {
             snapbox::str![[r#"
 by size, ns/op
 
-size   io.pread  io.pread per unit  io.read_file  io.read_file per unit
+size   io.pread  io.pread per byte  io.read_file  io.read_file per byte
    1   128.1 ns                128      2,176 ns                  2,176
   4K   384.0 ns             0.0938      2,240 ns                  0.547
  16K   1,152 ns             0.0703      2,432 ns                  0.148

@@ -4,7 +4,7 @@ use crate::figure::{Chart, Figure, Line, Lines, PlotPoint};
 use crate::numbers::{nanoseconds, thousands};
 use crate::run::columns::case_fields;
 use crate::run::names::name;
-use crate::run::table::per_request;
+use crate::run::table::per_unit;
 use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, Row, Summary};
 use document::{Block, Document};
@@ -185,7 +185,6 @@ fn notes(rows: &[Timed]) -> Vec<String> {
         yardstick(rows),
         listed(rows, &few, |latency| latency.all.p99_9.is_none()),
         until_p99(rows),
-        per_request(rows.iter().map(|timed| timed.row)),
         listed(
             rows,
             "slow calls are not classified, because the operation itself switches threads or waits for a device",
@@ -207,7 +206,10 @@ fn notes(rows: &[Timed]) -> Vec<String> {
             |latency| latency.unseen > 0,
         ),
     ];
-    notes.into_iter().flatten().collect()
+    let notes = notes.into_iter().flatten();
+    notes
+        .chain(per_unit(rows.iter().map(|timed| timed.row)))
+        .collect()
 }
 
 const REST: &str = "slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an \
@@ -383,8 +385,8 @@ slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to other
 call.spin stays in user mode and has no tail of its own: its row shows the machine's disturbances, 0 times a second here
 -: fewer than 10 calls took longer: ipc.pipe, io.uring_nop batch=8
 p99 needs 1,000 calls, --latency=6: ipc.pipe
-batch=N: a time is that of N requests; each takes 37.5 ns in io.uring_nop batch=8
 slow calls are not classified, because the operation itself switches threads or waits for a device: ipc.pipe
+batch=N: a time is that of N requests; each takes 37.5 ns in io.uring_nop batch=8
 
 "#]]
         );

@@ -2,7 +2,7 @@
 
 use crate::comparison::notes::verdicts;
 use crate::comparison::row::number;
-use crate::numbers::{half_width, nanoseconds, percent};
+use crate::numbers::{half_width, nanoseconds, percent, significant};
 use crate::run::environments::{
     MOST_ENVIRONMENTS, environment_table, failures, narrow_tables, overheads,
 };
@@ -13,7 +13,7 @@ use analysis::summary::{Row, RowCost, RunWarning, Summary, Warning};
 use document::write::fits;
 use indexmap::IndexSet;
 use itertools::Itertools;
-use model::prose::{counted, few, few_of};
+use model::prose::{counted, few_of, note_on};
 use model::{Host, THREADS, Tax, grouped};
 use stats::{BETWEEN_RUNS, FEWEST_REPEATED, Quantity};
 
@@ -48,6 +48,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
         .into_iter()
         .chain(marks)
         .chain(next_run(summary))
+        .chain(per_unit(summary.rows.iter()))
         .chain(pointers(summary))
         .chain(hidden(summary, host));
     let about_cells = study::notes(summary)
@@ -187,25 +188,39 @@ fn per_thread(summary: &Summary) -> Option<String> {
     if several { Some(note.into()) } else { None }
 }
 
-/// `batch=N: a time is that of N requests; each takes 12.3 ns in io.uring_nop batch=8`
-pub fn per_request<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
-    fn each(row: &Row) -> Option<String> {
-        let requests = row.case.params.get(BATCH).filter(|batch| **batch > 1)?;
-        let ns = row.cost()?.median.0 / *requests as f64;
-        Some(format!("{} ns in {}", nanoseconds(ns), row.case))
-    }
+/// Parameters that divide an operation, what they count, and the greatest value whose row shows the cost of one well enough.
+const DIVISIBLE: [(&str, &str, u64); 2] = [("batch", "requests", 1), ("size", "bytes", PAGE)];
+const PAGE: u64 = 4096;
 
-    let each = few(rows.filter_map(each));
-    if each.is_empty() {
-        return None;
-    }
-    Some(format!(
-        "{BATCH}=N: a time is that of N requests; each takes {each}"
-    ))
+/// `size=N: a time is that of N bytes; each takes 0.0312 ns (128.0 ns for 4K) in io.pread size=64K`; not of cases with three or more values,
+/// which have a table by parameter.
+pub fn per_unit<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<String> {
+    let values = rows
+        .clone()
+        .counts_by(|row| (row.case.label(), &row.case.environment));
+    let few_values = rows.filter(|row| values[&(row.case.label(), &row.case.environment)] < 3);
+    let notes = DIVISIBLE.into_iter().filter_map(|(name, units, least)| {
+        let text = format!("{name}=N: a time is that of N {units}; each takes");
+        let costs = few_values.clone().filter_map(|row| each(row, name, least));
+        Some(note_on(&text, costs)?.replacen("takes:", "takes", 1))
+    });
+    notes.collect()
 }
 
-/// The parameter of operations that hand over several requests by one call.
-const BATCH: &str = "batch";
+fn each(row: &Row, name: &str, least: u64) -> Option<String> {
+    let mut case = row.case.clone();
+    let value = *case.params.get(name).or(case.defaults.get(name))?;
+    if value <= least || case.all_params().any(|(other, _)| other == "iovcnt") {
+        return None;
+    }
+    case.params.insert(name.to_string(), value);
+    let ns = row.cost()?.median.0 / value as f64;
+    let page = match least {
+        PAGE => format!(" ({} ns for 4K)", nanoseconds(ns * PAGE as f64)),
+        _ => String::new(),
+    };
+    Some(format!("{} ns{page} in {case}", significant(ns)))
+}
 
 fn cold(summary: &Summary) -> Option<String> {
     let note = "cold=SIZE: single calls, each after SIZE of memory and 128K of code displaced the caches (0: no displacement). ns/op includes the timer; net and 'cold / warm' subtract call.empty_loop measured the same way";
@@ -279,7 +294,6 @@ fn notes(summary: &Summary) -> Vec<String> {
         .chain(instructions::notes(summary))
         .chain(over_runs(summary));
     all.chain(per_thread(summary))
-        .chain(per_request(summary.rows.iter()))
         .chain(cold(summary))
         .chain(yardsticks(summary))
         .collect()
@@ -424,6 +438,8 @@ fn yardsticks(summary: &Summary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::summary::summarize;
+    use model::fixtures::{pairs, record, run};
 
     #[test]
     fn an_ordinary_user_is_told_that_tracers_are_not_seen() {
@@ -433,6 +449,30 @@ mod tests {
         assert!(!told(&run));
         run.host.user = Some("user".into());
         assert!(told(&run));
+    }
+
+    #[test]
+    fn a_size_by_default_has_a_cost_per_byte_and_several_values_have_a_table() {
+        fn notes(sizes: &[u64]) -> Vec<String> {
+            let records = sizes.iter().map(|size| {
+                let mut record = record("mem.fault_range", 32_768);
+                record.case.params = pairs(&[("size", *size)]);
+                record
+            });
+            let mut records: Vec<_> = records.collect();
+            if let [one] = &mut records[..] {
+                one.case.defaults = std::mem::take(&mut one.case.params);
+            }
+            per_unit(summarize(&run(records)).rows.iter())
+        }
+
+        assert_eq!(
+            notes(&[65_536]),
+            [
+                "size=N: a time is that of N bytes; each takes 0.500 ns (2,048 ns for 4K) in mem.fault_range size=64K"
+            ]
+        );
+        assert!(notes(&[4096]).is_empty() && notes(&[65_536, 131_072, 262_144]).is_empty());
     }
 
     #[test]

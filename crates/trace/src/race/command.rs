@@ -3,6 +3,7 @@
 use super::site::Inside;
 use anyhow::{Result, anyhow, bail};
 use measure::runner::{NATIVE, filled};
+use model::prose::note_on;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use sys::launch::Launch;
@@ -171,7 +172,7 @@ impl Commands {
         let words = if self.shell {
             by_shell(&text)
         } else {
-            words(&text)?
+            words(&text, values)?
         };
         let prepare = self
             .prepare
@@ -207,8 +208,16 @@ fn by_shell(code: &str) -> Vec<OsString> {
     ["sh", "-c", code].map(OsString::from).to_vec()
 }
 
-fn words(text: &str) -> Result<Vec<OsString>> {
+fn words(text: &str, values: &BTreeMap<String, String>) -> Result<Vec<OsString>> {
     if let Some(syntax) = shell_syntax(text) {
+        if syntax == '{'
+            && let Some(name) = hole(text)
+        {
+            let known = note_on("; known", values.keys()).unwrap_or_default();
+            bail!(
+                "'{text}': no --parameter gives {{{name}}} a value{known}; if {{{name}}} is meant literally, quote it"
+            );
+        }
         bail!("'{text}': '{syntax}' means something to a shell: add --shell, or quote it");
     }
     let words = shell_words::split(text).map_err(|error| anyhow!("'{text}': {error}"))?;
@@ -216,6 +225,13 @@ fn words(text: &str) -> Result<Vec<OsString>> {
         bail!("an empty command");
     }
     Ok(words.into_iter().map(OsString::from).collect())
+}
+
+/// The name in the first braces.
+fn hole(text: &str) -> Option<&str> {
+    let (name, _) = text.split_once('{')?.1.split_once('}')?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then_some(name)
 }
 
 /// Quoted such that a shell splits it into the same words.
@@ -315,7 +331,7 @@ mod tests {
         ]
         .map(String::from);
         assert_eq!(joined(&all[..2]), "dd if=/dev/zero");
-        let again: Vec<String> = words(&joined(&all))
+        let again: Vec<String> = words(&joined(&all), &BTreeMap::new())
             .unwrap()
             .into_iter()
             .map(|word| word.into_string().unwrap())
