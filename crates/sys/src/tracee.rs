@@ -109,16 +109,21 @@ fn report(code: i32, status: i32) -> Report {
 
 /// Returns the kernel's accounting of the task and the children that it waited for.
 pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
+    Ok(wait_for_usage(pid, libc::__WALL | libc::__WNOTHREAD)?.1)
+}
+
+/// The same of a child of any thread of this process; `None` if it has not ended.
+pub fn reap_ended(pid: i32) -> Result<Option<libc::rusage>, Errno> {
+    let (reaped, usage) = wait_for_usage(pid, libc::WNOHANG)?;
+    Ok((reaped != 0).then_some(usage))
+}
+
+fn wait_for_usage(pid: i32, options: i32) -> Result<(i32, libc::rusage), Errno> {
     // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
     unsafe {
         let (mut status, mut usage) = (0, std::mem::zeroed());
-        Errno::result(libc::wait4(
-            pid,
-            &raw mut status,
-            libc::__WALL | libc::__WNOTHREAD,
-            &raw mut usage,
-        ))?;
-        Ok(usage)
+        let reaped = Errno::result(libc::wait4(pid, &raw mut status, options, &raw mut usage))?;
+        Ok((reaped, usage))
     }
 }
 

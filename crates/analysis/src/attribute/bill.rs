@@ -15,6 +15,9 @@ use std::collections::{BTreeMap, HashMap};
 /// More operations take too long to measure; all other calls are charged with the difference of the cheapest call.
 const MOST_OPERATIONS: usize = 8;
 
+/// So many calls are charged with the difference of the cheapest one only if no operation resembles them.
+const FEW_BARE: f64 = 0.05;
+
 /// The extra time of a program's calls in an environment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bill {
@@ -42,7 +45,7 @@ pub fn pricing(profile: &Profile) -> Pricing {
     }
 }
 
-/// `None` if the run did not measure the cheapest call in both environments, with an interval.
+/// `None` if the run did not measure the cheapest call in both environments, with an interval, or lacks an operation that many calls need.
 pub fn bill(profile: &Profile, run: &Run, here: &str, there: &str) -> Option<Bill> {
     let errors = Errors::new(&summarize(run), here, there);
     let [here, there] = [here, there].map(|name| Costs::from_run(run, Some(name)));
@@ -66,6 +69,12 @@ pub fn bill(profile: &Profile, run: &Run, here: &str, there: &str) -> Option<Bil
         bill.added_s[0] += calls * ns / 1e9;
         *by_call.entry(count.call).or_default() += calls * ns / 1e9;
         *by_operation.entry(operation).or_default() += calls;
+    }
+    let lacks = |operation: &&str| !errors.0.contains_key(*operation);
+    if bill.bare_calls as f64 > FEW_BARE * bill.calls as f64
+        && pricing(profile).operations.iter().any(lacks)
+    {
+        return None;
     }
     // Operations were measured in processes of their own: their errors are independent.
     let squares = by_operation
@@ -169,5 +178,8 @@ mod tests {
             .added_s;
         assert!(low < middle && middle < high && low < expected && expected < high);
         assert_eq!(bill(&program(), &both(0), "native", "box"), None);
+        let mut run = both(0);
+        run.records.pop();
+        assert_eq!(bill(&program(), &run, "native", "filter"), None);
     }
 }

@@ -41,11 +41,11 @@ pub fn together(args: &ShowArgs, screen: Screen, out: &mut dyn Write) -> Result<
     let RunFormat::Ours(format) = args.view.format else {
         bail_usage!("--format go-benchmark is for one result file: name one");
     };
-    let is_plain = args.view.view.is_none() && args.view.sort == Sort::Asked;
+    let is_plain = args.view.view.is_none() && args.view.sort != Sort::Name;
     if format == Format::Json || !is_plain || args.is_of_profile() || !args.only.patterns.is_empty()
     {
         bail_usage!(
-            "several profiles have one view, as text, markdown or csv: omit the other options, or name one file"
+            "several profiles have one view, as text, markdown or csv, and --sort cost: omit the other options, or name one file"
         );
     }
     let names = labels(&args.files, &[], &vec![None; args.files.len()]);
@@ -59,7 +59,13 @@ pub fn together(args: &ShowArgs, screen: Screen, out: &mut dyn Write) -> Result<
             ),
         }
     }
-    write_document(&together_table(&profiles).into(), format, screen, out)?;
+    let by_time = args.view.sort == Sort::Cost;
+    write_document(
+        &together_table(&profiles, by_time).into(),
+        format,
+        screen,
+        out,
+    )?;
     Ok(Exit::Success)
 }
 

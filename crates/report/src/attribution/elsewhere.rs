@@ -12,8 +12,6 @@ const NAMED: usize = 6;
 /// Smaller shares of the total get no sentence.
 const WORTH_NAMING: f64 = 0.05;
 
-const MINUTE: f64 = 60.0;
-
 /// The calls with the largest predicted changes, with the number of others in a note.
 pub fn table(elsewhere: &Elsewhere) -> Table {
     fn ns(value: f64) -> Cell {
@@ -69,18 +67,13 @@ fn sentence(part: &Change) -> String {
 }
 
 fn conclusion(elsewhere: &Elsewhere) -> String {
-    let explains = if elsewhere.total_s.abs() < MINUTE {
-        "do not explain"
-    } else {
-        "explain"
-    };
     let least = if elsewhere.crossings.is_some() {
         "At least "
     } else {
         ""
     };
     format!(
-        "{least}{} s in all: these calls {explains} a difference of minutes.",
+        "{least}{} s in all, by these calls.",
         signed(elsewhere.total_s, seconds)
     )
 }

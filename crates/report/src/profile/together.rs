@@ -1,15 +1,18 @@
 //! Several profiles as one table: their most frequent calls, and how many of the profiles have each.
 
-use crate::numbers::counted;
+use crate::numbers::{self, counted};
 use crate::{Columns, Table};
 use document::params;
 use model::{By, Profile};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// A call in all profiles.
 struct Row {
     call: String,
     calls: u64,
+    /// Elapsed time in seconds; `None` unless all profiles that have the call know it.
+    seconds: Option<f64>,
     /// In the order of the profiles.
     each: Vec<u64>,
     /// Share of all calls.
@@ -24,9 +27,9 @@ impl Row {
     }
 }
 
-/// The most frequent call first. Each profile has the name of its file.
-pub fn together_table(profiles: &[(String, Profile)]) -> Table {
-    let rows = rows(profiles);
+/// The most frequent call first, or the one with the most time. Each profile has the name of its file.
+pub fn together_table(profiles: &[(String, Profile)], by_time: bool) -> Table {
+    let rows = rows(profiles, by_time);
 
     let names = profiles.iter().map(|(name, _)| name);
     let mut columns = Columns::new(&rows)
@@ -36,6 +39,7 @@ pub fn together_table(profiles: &[(String, Profile)]) -> Table {
         .numbers("sum %", "percent_so_far", tenths, |row| {
             Some(row.percent_so_far)
         })
+        .numbers("time s", "seconds", numbers::seconds, |row| row.seconds)
         .right("profiles", |row| {
             format!("{} of {}", row.profiles(), profiles.len())
         })
@@ -53,39 +57,52 @@ pub fn together_table(profiles: &[(String, Profile)]) -> Table {
     let cautions =
         incomplete.map(|(name, _)| format!("{name} was cut short: its counts are lower bounds."));
     let title = format!("{} of {} profiles", counted(all, "call"), profiles.len());
-    columns.table().titled(title).noted(cautions)
+    let times = (rows.iter().any(|row| row.seconds.is_some()))
+        .then(|| "time s: elapsed, in all threads; empty if a profile has no times.".to_string());
+    columns
+        .table()
+        .titled(title)
+        .noted(times.into_iter().chain(cautions))
 }
 
 fn tenths(percent: f64) -> String {
     format!("{percent:.1}")
 }
 
-fn rows(profiles: &[(String, Profile)]) -> Vec<Row> {
-    let mut calls: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+fn rows(profiles: &[(String, Profile)], by_time: bool) -> Vec<Row> {
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for (index, (_, profile)) in profiles.iter().enumerate() {
         for total in profile.totals(By::Call) {
-            let each = calls.entry(total.count.call);
-            let each = each.or_insert_with(|| vec![0; profiles.len()]);
-            each[index] += total.count.calls;
+            let count = total.count;
+            let row = rows.entry(count.call.clone()).or_insert_with(|| Row {
+                call: count.call.clone(),
+                calls: 0,
+                seconds: Some(0.0),
+                each: vec![0; profiles.len()],
+                percent: 0.0,
+                percent_so_far: 0.0,
+            });
+            row.calls += count.calls;
+            row.each[index] += count.calls;
+            let elapsed_ns = count.elapsed_ns().map(|ns| ns as f64);
+            row.seconds = row.seconds.zip(elapsed_ns).map(|(sum, ns)| sum + ns / 1e9);
         }
     }
-    let all: u64 = calls.values().flatten().sum();
-    let mut sorted: Vec<(String, Vec<u64>)> = calls.into_iter().collect();
-    sorted.sort_by_key(|(_, each)| std::cmp::Reverse(each.iter().sum::<u64>()));
+    let all: u64 = rows.values().map(|row| row.calls).sum();
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    rows.sort_by_key(|row| Reverse(row.calls));
+    if by_time {
+        let seconds = |row: &Row| row.seconds.unwrap_or(-1.0);
+        rows.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
+    }
     let mut so_far = 0;
     let percent = |calls: u64| 100.0 * calls as f64 / all.max(1) as f64;
-    let rows = sorted.into_iter().map(|(call, each)| {
-        let calls: u64 = each.iter().sum();
-        so_far += calls;
-        Row {
-            call,
-            calls,
-            each,
-            percent: percent(calls),
-            percent_so_far: percent(so_far),
-        }
-    });
-    rows.collect()
+    for row in &mut rows {
+        so_far += row.calls;
+        row.percent = percent(row.calls);
+        row.percent_so_far = percent(so_far);
+    }
+    rows
 }
 
 #[cfg(test)]
@@ -102,7 +119,7 @@ mod tests {
             ),
             ("b".to_string(), profile(vec![called("write", 6)])),
         ];
-        let rows = rows(&profiles);
+        let rows = rows(&profiles, false);
         let shown = rows.iter().map(|row| {
             (
                 row.call.as_str(),

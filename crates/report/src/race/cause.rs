@@ -138,7 +138,10 @@ fn describe(versus: &Versus, cause: &Cause) -> String {
             "on a CPU outside of timed calls (too short to separate user mode from the kernel)"
                 .to_string()
         }
-        CauseOf::Waiting => "waiting outside of system calls, for example for a CPU".to_string(),
+        CauseOf::Waiting => {
+            "waiting outside of timed system calls, for example for a CPU or a sandbox's supervisor"
+                .to_string()
+        }
         CauseOf::OutsideCalls => {
             let total = versus.calls.as_ref().and_then(|calls| calls.total.as_ref());
             let calls = total.map_or(0, |total| total.counts[1].calls.median);
@@ -252,10 +255,13 @@ pub fn changed(race: &RaceFound, versus: &Versus) -> Option<Table> {
     } else {
         "differ"
     };
+    let others = match calls.left_out {
+        0 => String::new(),
+        others => format!(", the others ({others}) do not"),
+    };
     let mut notes = vec![format!(
-        "{} {verb}, the others ({}) do not.",
-        counted(calls.rows.len(), "call"),
-        calls.left_out
+        "{} {verb}{others}.",
+        counted(calls.rows.len(), "call")
     )];
     if rows
         .iter()

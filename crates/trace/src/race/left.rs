@@ -2,17 +2,21 @@
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::process::{adopt_orphans, children, name_of};
+use sys::tracee::reap_ended;
 
 /// The time that a process which was seen once gets to end by itself.
 const MOMENT: Duration = Duration::from_millis(20);
+
+/// The pause between looks at what is about to end.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The number of such moments that the remains of an environment get.
 const SETTLES: u32 = 25;
@@ -29,6 +33,8 @@ struct State {
     /// Processes that were seen once and may be about to end, with the command's text.
     seen: BTreeMap<i32, String>,
     named: BTreeMap<String, BTreeSet<String>>,
+    /// Of those that were reaped since the last command.
+    reaped: RefCell<Vec<libc::rusage>>,
 }
 
 impl Left {
@@ -60,6 +66,22 @@ impl Left {
             }
             sleep(MOMENT);
         }
+    }
+
+    /// Before a command starts.
+    pub fn begin(&self) {
+        self.state.borrow().reaped.take();
+    }
+
+    /// The accounting of the command's processes that nobody else waited for, such as the program in a sandbox that does not. They get a
+    /// moment to end.
+    pub fn accounting(&self) -> Vec<libc::rusage> {
+        let state = self.state.borrow();
+        let begun = Instant::now();
+        while !state.unseen().is_empty() && begun.elapsed() < MOMENT {
+            sleep(PAUSE);
+        }
+        state.reaped.take()
     }
 
     /// After the command has ended; ends them if that was asked for.
@@ -107,10 +129,22 @@ impl State {
         let all = children(process::id().cast_signed())
             .into_iter()
             .filter(|pid| !self.known.contains(pid));
-        all.filter(|pid| {
-            waitpid(Pid::from_raw(*pid), Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive)
+        all.filter(|pid| match reap_ended(*pid) {
+            Ok(None) => true,
+            Ok(Some(usage)) => {
+                self.reaped.borrow_mut().push(usage);
+                false
+            }
+            Err(_) => false,
         })
         .collect()
+    }
+
+    /// Those that an earlier command has not left.
+    fn unseen(&self) -> Vec<i32> {
+        let mut all = self.unknown();
+        all.retain(|pid| !self.seen.contains_key(pid));
+        all
     }
 
     /// Kills all that are left, and those that they have started, which then become children of this process.

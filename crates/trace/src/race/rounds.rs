@@ -15,6 +15,7 @@ use rand::seq::SliceRandom;
 use stats::next_trimmed_ratio;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
+use sys::usage::Used;
 
 /// Without a time or a number of rounds: so long for each command, and at least so many rounds.
 const TIME_EACH: Duration = Duration::from_secs(3);
@@ -80,7 +81,9 @@ impl Course<'_> {
     fn timed(&self, command: &Command) -> Result<Option<TimedRun>> {
         self.prepare(command)?;
         self.executions.update(|count| count + 1);
+        self.left.begin();
         let run = time(&command.launch, self.bound)?;
+        let run = run.map(|run| self.with_orphans(command, run));
         self.look(command);
         match run {
             Some(run) if run.status != 0 && !self.options.ignore_failure => bail!(
@@ -91,6 +94,21 @@ impl Course<'_> {
             ),
             run => Ok(run),
         }
+    }
+
+    /// An environment's processes may stay, and its accounting says whether it is the command's.
+    fn with_orphans(&self, command: &Command, mut run: TimedRun) -> TimedRun {
+        if command.inside.is_some() {
+            return run;
+        }
+        for usage in self.left.accounting() {
+            let used = Used::from(&usage);
+            run.user_ns += used.user_ns;
+            run.system_ns += used.system_ns;
+            run.faults += used.minor_faults + used.major_faults;
+            run.peak_rss_kib = run.peak_rss_kib.max(usage.ru_maxrss.unsigned_abs());
+        }
+        run
     }
 
     fn nothing(&self, inside: &Inside) -> Result<Option<TimedRun>> {
