@@ -256,6 +256,28 @@ fn what_a_command_leaves_running_is_not_waited_for_and_named() {
     assert_eq!(killed("sleep 3600.5", 3 * 3), 3 * 3, "{shown}{said}");
 }
 
+/// Bash does not wait for a process substitution, as sandboxes do not wait for their program.
+#[test]
+fn processes_that_a_command_does_not_wait_for_are_in_its_cpu_time() {
+    let place = Place::new();
+    place.write(
+        "spin",
+        "for ((i = 0; i < 200000; i++)); do :; done; echo done",
+    );
+    place.write("waits", "bash spin | read -r _");
+    place.write("leaves", "read -r _ < <(bash spin)");
+    let words = "race 'bash waits' --versus 'bash leaves' --runs 5 --no-counts --format json";
+    let found = json(&place.run(words));
+    let [waits, leaves] = [0, 1].map(|which| {
+        let times = list(&found["results"][which]["cpu_times"]).iter();
+        times.map(|time| time.as_f64().unwrap()).sum::<f64>()
+    });
+    assert!(
+        leaves > 0.5 * waits && waits > 0.5 * leaves,
+        "{leaves} {waits}"
+    );
+}
+
 /// As an ordinary user, whom a tracer takes the privilege.
 #[test]
 fn what_gains_privileges_is_timed_with_them_and_not_counted_without() {

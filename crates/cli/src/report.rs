@@ -59,10 +59,15 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     };
     check(args)?;
     let [only] = &args.files[..] else {
-        return if args.files.len() == 2 && args.files.iter().all(|file| is_profile(file)) {
-            profile::run_two(args, out)
-        } else {
-            of_runs(args, None, &explained, out)
+        let are_profiles = args.files.iter().all(|file| is_profile(file));
+        return match args.files.len() {
+            2 if are_profiles => profile::run_two(args, out),
+            _ if are_profiles => {
+                bail_usage!(
+                    "a page has one profile, or two to compare: 'syscost show' adds up several"
+                )
+            }
+            _ => of_runs(args, None, &explained, out),
         };
     };
     match explained::explained_in(store::read_any(only)?) {

@@ -130,6 +130,9 @@ impl RunArgs {
         if !(self.start_up || of_study) {
             return Ok(BTreeMap::new());
         }
+        if !of_study && self.environments.is_empty() && self.commands.is_empty() {
+            bail_usage!("--start-up: name environments with --env or --env-command");
+        }
         let names = match study {
             Some(study) if self.environments.is_empty() => &study.environments,
             _ => &self.environments,
@@ -138,6 +141,7 @@ impl RunArgs {
             .iter()
             .filter(|name| *name != NATIVE)
             .filter_map(|name| Environment::find(name).ok())
+            .chain(self.own_environments()?)
             .filter(|environment| self.has_start_up(environment))
             .collect();
         if environments.is_empty() {

@@ -167,6 +167,9 @@ impl WhyArgs {
         if self.out.is_some() {
             bail_usage!("-o: {} is a profile already: omit it", path.display());
         }
+        if behind.first().is_some_and(|word| Path::new(word).is_file()) {
+            bail_usage!("'why' reads one profile: 'syscost show FILE...' adds several up");
+        }
         let answer = self.answer.with(behind)?;
         let profile = store::read_profile(path)?;
         messages::cautions(&profile, answer.format.unwrap_or_default());

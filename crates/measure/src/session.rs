@@ -27,6 +27,6 @@ pub use job::{Job, RunOptions, Stage, Watch};
 pub use keep::Keep;
 pub use noise_history::learn;
 pub use open::{Ready, Session};
-pub use readiness::{Readiness, Refused, readiness};
+pub use readiness::{IMAGES, Readiness, Refused, readiness};
 pub use recorder::add_facts;
 pub use sides::Sides;

@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use crate::terminal::screen;
 use anyhow::Result;
 use measure::runner::Environment;
-use measure::session::{Readiness, RunOptions, Session, Sides, Stage, Watch, readiness};
+use measure::session::{IMAGES, Readiness, RunOptions, Session, Sides, Stage, Watch, readiness};
 use model::prose::few;
 use model::{JsonDocument, Unit, grouped, word};
 use report::{Cell, Columns, Format, Style, Table, write_answer};
@@ -123,14 +123,14 @@ fn table(environments: &[Listed]) -> Table {
     columns.table().noted(notes)
 }
 
-/// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.
+/// `ready`, for kernels with the name to use: `ready: linux-6.12`; or in few words why not: `install bubblewrap`, `not permitted`.
 fn status(listed: &Listed) -> String {
-    match listed
-        .reason
-        .as_deref()
-        .unwrap_or_default()
-        .split_once("; install ")
-    {
+    let reason = listed.reason.as_deref().unwrap_or_default();
+    if let Some(images) = reason.strip_prefix(IMAGES) {
+        let version: Vec<&str> = images.splitn(3, '.').take(2).collect();
+        return format!("ready: {}-{}", listed.name, version.join("."));
+    }
+    match reason.split_once("; install ") {
         Some((_, package)) if listed.status == Readiness::Missing => {
             let first = package.split([':', '(', ',']).next().unwrap_or_default();
             format!("install {}", first.trim())

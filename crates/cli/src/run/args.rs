@@ -112,7 +112,7 @@ pub struct RunArgs {
     ///
     /// A program that does nothing is started natively and in each environment in turn, for a third of --time or 12
     /// seconds, and for at least five rounds.
-    #[arg(long, requires = "environments", help_heading = ENVIRONMENT)]
+    #[arg(long, help_heading = ENVIRONMENT)]
     pub start_up: bool,
     /// Directories to measure in, instead of TMPDIR.
     ///

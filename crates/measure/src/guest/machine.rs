@@ -342,9 +342,12 @@ pub fn kernel(environment: &Environment) -> Result<PathBuf> {
         }
         (None, Some(program)) => Ok(program.into()),
         (None, None) => {
+            let (kind, parameters) = environment
+                .name
+                .find(' ')
+                .map_or((&*environment.name, ""), |at| environment.name.split_at(at));
             bail!(
-                "it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE",
-                environment.name
+                "it needs a kernel: '{kind}-VERSION{parameters}' ('syscost kernel list' shows versions) or '{kind}:FILE{parameters}'"
             )
         }
     }

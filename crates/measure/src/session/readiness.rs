@@ -13,6 +13,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Begins the reason of an environment that is ready with these kernels.
+pub const IMAGES: &str = "kernel images: ";
+
 /// The outcome of an environment's start.
 #[derive(Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -48,7 +51,7 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
     if !missing.is_empty() {
         return (Readiness::Missing, Some(missing.join("; ")));
     }
-    let images = images.map(|releases| format!("kernel images: {releases}"));
+    let images = images.map(|releases| format!("{IMAGES}{releases}"));
     if workers.lacks_probe_of(&environment.name) {
         return (Readiness::NotBuilt, images);
     }

@@ -169,8 +169,12 @@ pub fn start_up_cell(result: &RaceResult, unit: TimeUnit) -> Option<Cell> {
 /// Why two commands have no ratio.
 pub fn no_ratio(race: &RaceFound, versus: &Versus) -> String {
     if net(&race.results[versus.head]).is_none() {
+        let [base, head] = [versus.base, versus.head].map(|index| race.results[index].median);
         return format!(
-            "No comparison: {}, and an interval needs {FEWEST_TRIMMED}: use 'syscost race' with a longer --time or more --runs.",
+            "{}: about {} times as long{} in {}; a verdict needs {FEWEST_TRIMMED}: use 'syscost race' with a longer --time or more --runs.",
+            label(race, versus.head),
+            three_figures(head / base),
+            inside(&race.results[versus.head]).map_or("", |_| ", with its start-up,"),
             counted(race.rounds as u64, "round")
         );
     }
