@@ -98,14 +98,8 @@ fn table(environments: &[Listed]) -> Table {
         .field("reason", |e| e.reason.as_ref())
         .field("what", |e| &e.what)
         .field("unverified", |e| e.unverified.as_ref());
-    let ready = environments
-        .iter()
-        .filter(|e| e.status == Readiness::Ready)
-        .count();
-    let unbuilt = environments
-        .iter()
-        .filter(|e| e.status == Readiness::NotBuilt)
-        .count();
+    let [ready, unbuilt] = [Readiness::Ready, Readiness::NotBuilt]
+        .map(|status| environments.iter().filter(|e| e.status == status).count());
     let count = format!(
         "{ready} of {} are ready; {unbuilt} are built at their first use",
         environments.len()

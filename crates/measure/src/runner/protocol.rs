@@ -49,21 +49,17 @@ pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
         .split_once(' ')
         .and_then(|(ns, switches)| Some((ns.parse().ok()?, switches.parse().ok()?)))
         .ok_or_else(|| {
+            // Languages that have only the wall clock (bash, Tcl) see it go back.
             if line.starts_with('-') {
-                set_back(line)
+                Failure::failed(format!(
+                    "the clock was set back during a batch ('{line}'): measure again"
+                ))
             } else {
                 failure_in(line)
             }
         })?;
     reply.batches.push(Batch { ns, switches });
     Ok(false)
-}
-
-/// Languages that have only the wall clock (bash, Tcl) see it go back.
-fn set_back(line: &str) -> Failure {
-    Failure::failed(format!(
-        "the clock was set back during a batch ('{line}'): measure again"
-    ))
 }
 
 /// `sampled USER SYSTEM`

@@ -140,10 +140,8 @@ impl Session {
         }
         watch.stage(Stage::Singles);
         let all = passed.len() as f64;
-        let time = self
-            .options
-            .latency_time
-            .unwrap_or(self.effort(passed.len()).singles);
+        let asked = self.options.latency_time;
+        let time = asked.unwrap_or(self.effort(passed.len()).singles);
         for (i, Passed { planned, passes }) in passed.iter_mut().enumerate() {
             watch.advance(i as f64 / all, &planned.case.to_string());
             let is_guest = self
@@ -155,10 +153,9 @@ impl Session {
             if let Some(passes) = passes.as_mut().ok()
                 && shown
             {
-                let most = self
-                    .options
-                    .latency_time
-                    .unwrap_or_else(|| self.left().map_or(UNPROMISED, |left| left / MOST_OF_LEFT));
+                let left = self.left();
+                let most = left.map_or(UNPROMISED, |left| left / MOST_OF_LEFT);
+                let most = asked.unwrap_or(most);
                 let timed = time_singles(&self.workers, planned, time, most);
                 passes.latency = Some(timed.map_or_else(
                     |failure| TimesOrError::Error(failure.message),

@@ -8,7 +8,7 @@ use crate::runner::{Environment, NATIVE, Workers};
 use anyhow::{Result, ensure};
 use indexmap::IndexSet;
 use itertools::Itertools;
-use model::{COLD, Case, EMPTY_LOOP, Failure, Role, SHARED, THREADS, parameter_value};
+use model::{Case, EMPTY_LOOP, Failure, Role, parameter_value};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -136,11 +136,11 @@ impl Session {
             return Ok(());
         }
         let given = asked.into_iter().filter(|case| {
-            let mut names = case.params.keys();
-            case.language.is_none()
+            let is_single = **case == case.alone();
+            is_single
+                && case.language.is_none()
                 && case.environment == NATIVE
                 && !case.params.is_empty()
-                && names.all(|name| ![THREADS, SHARED, COLD].contains(&name.as_str()))
         });
         let ends = given.minmax_by_key(|case| &case.params).into_option();
         let ends: IndexSet<&Case> = ends.into_iter().flat_map(<[_; 2]>::from).collect();
