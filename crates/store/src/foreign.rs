@@ -8,7 +8,8 @@ const BEGINNINGS: [(&str, &str); 5] = [
     ("Attaching ", "output of bpftrace"),
     ("<", "HTML or XML"),
 ];
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 9] = [
+    ("* gVisor *", GVISOR),
     (" ms): ", PERF_TRACE),
     ("# Samples: ", "output of 'perf report'"),
     (" syscalls:sys_enter_", "output of 'perf script'"),
@@ -18,6 +19,7 @@ const PARTS: [(&str, &str); 8] = [
     (" CALL  ", "output of kdump"),
     ("\n@[", "output of bpftrace"),
 ];
+const GVISOR: &str = "a log of gVisor without system calls";
 const HYPERFINE: &str = "output of hyperfine";
 const PERF_TRACE: &str = "output of 'perf trace'";
 const TABLE: &str = "CSV";
@@ -37,6 +39,7 @@ pub fn described(bytes: &[u8]) -> Option<String> {
         PERF_TRACE => {
             "trace with 'perf trace -s', whose tables are read, or with 'syscost trace -o FILE'"
         }
+        GVISOR => "log with 'runsc --strace', and read the file whose name ends in .boot.txt",
         TABLE => "name the JSON file that it was made from",
         _ => "record the program with 'syscost trace -o FILE' or 'strace -f -T -ttt -o FILE'",
     };
@@ -83,6 +86,10 @@ mod tests {
             (
                 "{\"results\": [{\"command\": \"true\", \"mean\": 0.1}]}",
                 "hyperfine",
+            ),
+            (
+                "I1130 08:38:12.643461   32 cli.go:210] ******** gVisor ********\n",
+                "without system calls, which is not read: log with 'runsc --strace'",
             ),
             ("PERFILE2\u{0}h", "'perf record', which is not read: record"),
             ("call,calls\nread,3\n", "CSV, which is not read: name"),

@@ -2,9 +2,10 @@
 //! Source: pkg/sentry/strace of gVisor.
 
 use model::syscall_names::errno;
+use std::collections::HashSet;
 
 pub const NOTE: &str = "Elapsed times are those inside of gVisor's kernel, which writes each call to its log, and do not separate running from \
-    waiting. Unknown: time on the CPU, page faults, user and system time, calls that had not returned.";
+    waiting. Unknown: time on the CPU, page faults, user and system time.";
 
 /// The part of a log line of a call after its date and thread.
 const SOURCE: &str = " strace.go:";
@@ -20,24 +21,47 @@ pub fn begins(bytes: &[u8]) -> bool {
             .any(|part| part == SOURCE.as_bytes())
 }
 
-/// `I1129 09:17:17.342492 1 strace.go:602] [ 1: 1] sh X access(0x7eed /etc/passwd, 0o4) = 0 (0x0) errno=2 (no such file) (168.7µs)` as
-/// `[pid 1] access("/etc/passwd", 0o4) = -1 ENOENT (no such file) <0.000168700>`. `None` unless a call returns there.
-pub fn as_strace(line: &str) -> Option<String> {
-    let (_, rest) = line.split_once(SOURCE)?;
-    let (_, rest) = rest.split_once("] [")?;
-    let (task, rest) = rest.split_once("] ")?;
-    let task: u64 = task.split(':').next()?.trim().parse().ok()?;
-    let (_, call) = rest.split_once(" X ")?;
-    let (call, result) = call.rsplit_once(") = ")?;
-    let (name, arguments) = call.split_once('(')?;
-    let arguments: Vec<String> = arguments.split(", ").map(argument).collect();
-    let (result, took) = result.trim_end().strip_suffix(')')?.rsplit_once(" (")?;
-    Some(format!(
-        "[pid {task}] {name}({}) = {} <{:.9}>",
-        arguments.join(", "),
-        returned(result)?,
-        seconds(took)?
-    ))
+/// The lines of calls as strace prints them. A call has a line as it is entered and one as it returns.
+#[derive(Default)]
+pub struct Calls {
+    /// Tasks whose call has been entered.
+    inside: HashSet<u64>,
+}
+
+impl Calls {
+    /// `I1129 09:17:17.342492 1 strace.go:602] [ 1: 1] sh E close(0x3 /etc/passwd)` as `[pid 1] 09:17:17.342492 close( <unfinished ...>`, and
+    /// the same with `X` and ` = 0 (0x0) (168.7µs)` as `[pid 1] 09:17:17.342661 <... close resumed>3</etc/passwd>) = 0 <0.000168700>`. `None`
+    /// for other lines. With the task and the name of its program.
+    pub fn as_strace<'a>(&mut self, line: &'a str) -> Option<(u64, &'a str, String)> {
+        let (head, rest) = line.split_once(SOURCE)?;
+        let time = head.split(' ').nth(1)?;
+        let (_, rest) = rest.split_once("] [")?;
+        let (task, rest) = rest.split_once("] ")?;
+        let task: u64 = task.split(':').next()?.trim().parse().ok()?;
+        if let Some((program, call)) = rest.split_once(" E ") {
+            let (name, _) = call.split_once('(')?;
+            self.inside.insert(task);
+            let text = format!("[pid {task}] {time} {name}( <unfinished ...>");
+            return Some((task, program, text));
+        }
+        let (program, call) = rest.split_once(" X ")?;
+        let (call, result) = call.rsplit_once(") = ")?;
+        let (name, arguments) = call.split_once('(')?;
+        let arguments: Vec<String> = arguments.split(", ").map(argument).collect();
+        let (result, took) = result.trim_end().strip_suffix(')')?.rsplit_once(" (")?;
+        let begin = match self.inside.remove(&task) {
+            true => format!("{time} <... {name} resumed>"),
+            // The log begins within the call.
+            false => format!("{name}("),
+        };
+        let text = format!(
+            "[pid {task}] {begin}{}) = {} <{:.9}>",
+            arguments.join(", "),
+            returned(result)?,
+            seconds(took)?
+        );
+        Some((task, program, text))
+    }
 }
 
 /// `3 (0x3)`, or `0 (0x0) errno=2 (no such file or directory)`.
@@ -93,20 +117,26 @@ mod tests {
 
     #[test]
     fn a_call_is_as_strace_prints_it() {
-        fn line(call: &str) -> Option<String> {
-            as_strace(&format!(
-                "I1129 09:17:17.342492       1 strace.go:602] [   7:   1] sh {call}"
-            ))
-        }
-
+        let mut calls = Calls::default();
+        let mut line = |call: &str| {
+            let line =
+                format!("I1129 09:17:17.342492       1 strace.go:602] [   7:   1] sh {call}");
+            let (task, program, text) = calls.as_strace(&line)?;
+            assert_eq!((task, program), (7, "sh"));
+            Some(text)
+        };
         for (call, expected) in [
             (
                 "X access(0x7eed4c7e52a0 /etc/ld.so.preload, 0o4) = 0 (0x0) errno=2 (no such file or directory) (168.766µs)",
                 "[pid 7] access(\"/etc/ld.so.preload\", 0o4) = -1 ENOENT (no such file or directory) <0.000168766>",
             ),
             (
+                "E close(0x3 /etc/ld.so.cache)",
+                "[pid 7] 09:17:17.342492 close( <unfinished ...>",
+            ),
+            (
                 "X close(0x3 /etc/ld.so.cache) = 0 (0x0) (5.371µs)",
-                "[pid 7] close(3</etc/ld.so.cache>) = 0 <0.000005371>",
+                "[pid 7] 09:17:17.342492 <... close resumed>3</etc/ld.so.cache>) = 0 <0.000005371>",
             ),
             (
                 "X getuid() = 1000 (0x3e8) (1m2.5s)",
@@ -115,11 +145,7 @@ mod tests {
         ] {
             assert_eq!(line(call).as_deref(), Some(expected));
         }
-        for other in [
-            "E close(0x3 /etc/ld.so.cache)",
-            "X close(0x3) = 0 (0x0) (5 apples)",
-            "X close(",
-        ] {
+        for other in ["X close(0x3) = 0 (0x0) (5 apples)", "X close("] {
             assert_eq!(line(other), None, "{other}");
         }
     }

@@ -101,6 +101,13 @@ impl Log {
         }
     }
 
+    /// A program that was there before the log began.
+    pub fn starts_as(&mut self, thread: u64, program: &str) {
+        if !self.threads.is_known(thread) {
+            self.threads.starts(thread, Some(program.to_string()));
+        }
+    }
+
     fn of_call(&mut self, thread: u64, about: Line, number: usize, is_joined: bool) {
         match about {
             Line::Call(call) => {

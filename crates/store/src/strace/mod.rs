@@ -87,10 +87,11 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     // Paths may be in any encoding, and numbers are ASCII.
     let text = String::from_utf8_lossy(bytes);
     let (mut tables, mut log) = (Tables::default(), Log::default());
-    let is_gvisor = gvisor::begins(bytes);
+    let (is_gvisor, mut calls) = (gvisor::begins(bytes), gvisor::Calls::default());
     for (number, line) in (1..).zip(text.lines().map(unquoted)) {
         if is_gvisor {
-            if let Some(call) = gvisor::as_strace(line) {
+            if let Some((task, program, call)) = calls.as_strace(line) {
+                log.starts_as(task, program);
                 log.line(number, &call);
             }
         } else if !tables.line(line) {

@@ -100,6 +100,15 @@ impl Threads {
         self.programs.entry(thread).or_default().extend(program);
     }
 
+    /// Whether its program, or the thread that made it, is known.
+    pub fn is_known(&self, thread: u64) -> bool {
+        let has_program = self
+            .programs
+            .get(&thread)
+            .is_some_and(|all| !all.is_empty());
+        has_program || self.parents.contains_key(&thread)
+    }
+
     /// The numbers of processes and threads that made calls; `None` if the log does not show them.
     pub fn counts(&self) -> Option<(u64, u64)> {
         let all = self.programs.len() as u64;
