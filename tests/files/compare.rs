@@ -90,7 +90,7 @@ fn a_series_says_since_when_a_row_changed() {
         write(&place.path(), name, &run("vm", 1_700_000_000, records));
     }
     let line = format!("compare {}", names.join(" "));
-    let since = "since night4 (file 4 of 6): file.lstat +15.6%\n";
+    let since = "since night4 (2023-11-14 22:13, file 4 of 6): file.lstat +15.6%\n";
     expect_in(place.printed(&line), since);
     let rows = &place.document(&line)["rows"];
     assert_eq!(

@@ -2,6 +2,7 @@
 
 use crate::comparison::row::{Names, both_entries, share};
 use crate::conditions;
+use crate::numbers::date;
 use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
 use analysis::compare::{Caution, Cell, Comparison, LeftOut, MachineChange, Verdict};
@@ -98,7 +99,7 @@ fn instructions(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// `since F (file 6 of 8): file.stat +12.0%, file.lstat +11.3%`, by the middle ratio from there on.
+/// `since F (2026-11-30 02:00, file 6 of 8): file.stat +12.0%, file.lstat +11.3%`, by the middle ratio from there on.
 fn since(comparison: &Comparison, names: &Names) -> Vec<String> {
     let begun = comparison.rows.iter().filter_map(|row| {
         let since = row.since?;
@@ -110,12 +111,10 @@ fn since(comparison: &Comparison, names: &Names) -> Vec<String> {
     grouped(begun.sorted_by_key(|begun| begun.0))
         .iter()
         .map(|(since, rows)| {
-            let label = comparison.label(*since);
-            format!(
-                "since {label} (file {} of {files}): {}",
-                since + 1,
-                few(rows)
-            )
+            let column = &comparison.columns[*since];
+            let (label, begun) = (&column.label, date(column.started_unix_s));
+            let (number, rows) = (since + 1, few(rows));
+            format!("since {label} ({begun}, file {number} of {files}): {rows}")
         })
         .collect()
 }
