@@ -276,6 +276,8 @@ struct section {
 	u64 iterations;
 	/* That were started by tasks in it, but not in a section within it. */
 	u64 processes;
+	/* The times of all ends less those of all begins. */
+	u64 elapsed;
 	/* The group of a task before it began the section, and the task's `from`, `depth` and `section` then. */
 	u32 group;
 	u32 from;

@@ -109,6 +109,7 @@ INLINE void begin_section(struct window *w, struct task *task, struct task_struc
 		return;
 	}
 	ADD(section->begun, 1);
+	ADD(section->elapsed, -ktime_get_ns());
 	move(task, current, group, task->group);
 	task->section = group;
 	task->depth += 1;
@@ -136,6 +137,7 @@ INLINE void end_section(struct window *w, struct task *task, struct task_struct 
 		return;
 	}
 	ADD(section->ended, 1);
+	ADD(section->elapsed, ktime_get_ns());
 	ADD(section->iterations, section->name == name ? 1 : iterations);
 	renamed = task->group != (u32)group;
 	move(task, current, section->group, section->from);

@@ -130,6 +130,11 @@ fn a_budget_fails_a_command_that_succeeds() {
         &said,
         ["syscost: --budget openat=1 exceeded: ", ", of which "],
     );
+    let named = needs!(shell(
+        "cat /dev/null /dev/null /dev/null",
+        "openat=1 --paths"
+    ));
+    expect_in(stderr(&named), "; /dev/null 3, ");
     let status =
         |text: &str, budget: &str| shell(text, budget).and_then(|output| output.status.code());
     assert_eq!(

@@ -537,6 +537,48 @@ fn rules_use_the_times_of_tables() {
     );
 }
 
+/// perf counts the return of a new thread as a call of its own.
+#[test]
+fn a_fork_of_perf_trace_is_one_call() {
+    let table = "sh (3125), 196 events, 23.7%\n   syscall calls errors total min avg max stddev\n   \
+        vfork 2 0 12.195 2.605 6.097 9.590 57.28%\nsh (3128), 292 events, 35.4%\n   \
+        syscall calls errors total min avg max stddev\n   clone 2 0 0.146 0.000 0.073 0.146 0.00%\n   \
+        vfork 1 0 0.000 0.000 0.000 0.000 0.00%\n";
+    assert_eq!(summary(&traced_by_strace(table)), "clone 1, vfork 2");
+}
+
+#[test]
+fn a_log_of_many_processes_has_advice_about_their_starts() {
+    let mut log =
+        "1 1795991000.000000 execve(\"/bin/sh\", [\"sh\"], 0x1) = 0 <0.000100>\n".to_string();
+    for child in 2..42 {
+        let at = |us: u32| format!("1795991000.{:06}", child * 10_000 + us);
+        let ends = at(9_000);
+        log += &format!(
+            "1 {} vfork() = {child} <0.002000>\n{child} {} execve(\"/bin/true\", [\"true\"], 0x1) = 0 <0.001000>\n\
+             {child} {} mmap(NULL, 8, 3, 34, -1, 0) = 0x7f <0.001000>\n{child} {ends} exit_group(0) = ?\n\
+             {child} {ends} +++ exited with 0 +++\n1 {ends} wait4(-1, NULL, 0, NULL) = {child} <0.003000>\n",
+            at(0),
+            at(3_000),
+            at(5_000)
+        );
+    }
+    log += "1 1795991000.500000 exit_group(0) = ?\n";
+    let tree: Vec<_> = traced_by_strace(&log)
+        .tree
+        .into_iter()
+        .map(|path| (path.names.join(" "), path.processes, path.calls))
+        .collect();
+    assert_eq!(
+        tree,
+        [("sh".to_string(), 41, 121), ("sh true".to_string(), 40, 80)]
+    );
+    expect_in(
+        shown(&log, "why log"),
+        ["40 processes of true", "Give many items to one process"],
+    );
+}
+
 #[test]
 fn a_table_of_strace_has_neither_cpu_time_nor_known_errors() {
     let table = "% time seconds usecs/call calls errors syscall\n------\n 99.00 77.000000 5000 15400 15400 connect\n";

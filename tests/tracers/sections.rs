@@ -447,3 +447,17 @@ fn the_work_for_a_mark_does_not_grow_with_the_number_of_sections() {
     expect_status(&limited.unwrap(), 1);
     assert_eq!(list(&place.parsed("p.json")["sections"]).len(), 30_000);
 }
+
+#[test]
+fn a_section_has_its_elapsed_time() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let script = "test -e /.syscost/begin/nap; sleep 0.2; test -e /.syscost/end/nap/2 || true";
+    let shown = place.run(format!("trace --sections -o p.json -- sh -c '{script}'"));
+    expect_status(&shown, 0);
+    expect_in(stderr(&shown), "elapsed");
+    let elapsed_ns = place.parsed("p.json")["sections"][0]["elapsed_ns"].take();
+    assert!(elapsed_ns.as_u64() >= Some(200_000_000), "{elapsed_ns}");
+}

@@ -128,6 +128,31 @@ fn a_deadlock_is_named_with_its_threads_and_function() {
     );
 }
 
+/// As a command and as a process; the function was inlined.
+#[test]
+fn a_semaphore_that_a_program_waits_for_is_named_with_the_inlined_function() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let program = place.tmp().join("semaphore");
+    let program = program.to_str().unwrap();
+    assert!(cc(format!(
+        "-O1 -g -pthread -o {program} tests/waiting/semaphore.c"
+    )));
+    let line = why_line(&format!("--for 1.5 -- {program}"));
+    let of_command = left(&place, place.command(line), false);
+    let job = Job::of(Command::new(program).process_group(0).spawn().unwrap());
+    std::thread::sleep(Duration::from_millis(200));
+    let line = why_line(&format!("-p {} --for 0.3", job.pid()));
+    expect_status(&place.run(line), 0);
+    for found in [of_command, place.parsed("why.json")] {
+        let first = &found["hung"][0];
+        assert_eq!(first["on"], "semaphore jobs", "{found:#}");
+        expect_start(first["function"].as_str().unwrap(), "fetch (semaphore.c:");
+    }
+}
+
 /// The screen of `why -p` of a program that waits for what its argument names.
 fn hangs(place: &Place, program: &str, argument: &Path) -> Option<String> {
     let mut command = Command::new(program);

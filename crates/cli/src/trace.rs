@@ -332,7 +332,7 @@ fn exceeded<'a>(budgets: impl Iterator<Item = &'a Budget>, profile: &Profile) ->
                     ));
                 }
             };
-            Some(exceeded_line(&budget.exceeded(column)?))
+            Some(exceeded_line(&budget.exceeded(column)?, profile))
         })
         .collect()
 }

@@ -15,9 +15,9 @@ use super::target::TargetArgs;
 use super::trace::{self, Report};
 use super::words::parsed;
 use analysis::attribute::attribute;
-use model::{By, Ending, Profile};
+use model::{Ending, Profile};
 use report::{
-    Format, ProfileDocument, Screen, WhyDocument, WhyView, profile_table, why_document,
+    Format, ProfileDocument, Screen, WhyDocument, WhyView, sampled_table, why_document,
     write_answer,
 };
 use sys::Sources;
@@ -202,7 +202,7 @@ impl AnswerArgs {
         if profile.samples().is_some() {
             return write_answer(
                 &ProfileDocument::new(profile),
-                || profile_table(profile, By::Call),
+                || sampled_table(profile),
                 format,
                 screen,
                 out,

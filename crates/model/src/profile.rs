@@ -128,6 +128,10 @@ pub struct Section {
     pub minor_faults: Option<u64>,
     /// Page faults that waited for a device.
     pub major_faults: Option<u64>,
+    /// Nanoseconds from begin to end marks, summed over threads, with what tracing added; absent if they were not measured, or a mark is
+    /// missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elapsed_ns: Option<u64>,
     /// By call and class, over all processes.
     pub calls: Vec<CallCount>,
 }

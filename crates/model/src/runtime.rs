@@ -5,6 +5,27 @@ use crate::syscall_names::is_known;
 /// The function of CPython in which threads wait for locks of the module `threading`.
 pub const PYTHON_LOCK: &str = "PyThread_acquire_lock_timed";
 
+/// The beginnings of the names of the C library's functions in which threads wait for others, and for what.
+const AWAITED: [(&str, &str); 4] = [
+    ("sem_", "semaphore"),
+    ("pthread_cond_", "condition variable"),
+    ("pthread_rwlock_", "rwlock"),
+    ("pthread_barrier_", "barrier"),
+];
+
+/// `semaphore` of `sem_wait`
+pub fn awaited(function: &str) -> Option<&'static str> {
+    let bare = bare(function);
+    let known = AWAITED.iter().find(|(begin, _)| bare.starts_with(begin));
+    known.map(|(_, kind)| *kind)
+}
+
+/// `semaphore jobs`, `thread 7 to end`: the object of a wait, which is not the call's argument.
+pub fn is_awaited(on: &str) -> bool {
+    let mut kinds = AWAITED.iter().map(|(_, kind)| *kind);
+    on.starts_with("thread ") || kinds.any(|kind| on.starts_with(kind))
+}
+
 /// The beginnings of the names of files.
 const LIBRARIES: &[&str] = &[
     "libc.",
@@ -117,13 +138,18 @@ pub fn is_library(file: &str) -> bool {
     LIBRARIES.iter().any(|begin| file.starts_with(begin))
 }
 
-/// Whether a name is that of a function of the C library or of a runtime, or of none.
-pub fn is_runtime(function: &str) -> bool {
-    let bare = function
+fn bare(function: &str) -> &str {
+    function
         .trim_start_matches('_')
         // Aliases within glibc are named `__GI_NAME`.
         .trim_start_matches("GI_")
-        .trim_start_matches("libc_");
+        .trim_start_matches("libc_")
+        .trim_start_matches("new_")
+}
+
+/// Whether a name is that of a function of the C library or of a runtime, or of none.
+pub fn is_runtime(function: &str) -> bool {
+    let bare = bare(function);
     function.starts_with(['[', '/'])
         || function == "_start"
         || function.starts_with("__")
@@ -150,6 +176,19 @@ fn is_in_package(function: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_that_wait_name_their_object() {
+        for (function, expected) in [
+            ("sem_clockwait", Some("semaphore")),
+            ("__new_sem_wait_slow64.constprop.0", Some("semaphore")),
+            ("___pthread_cond_wait", Some("condition variable")),
+            ("pthread_mutex_lock", None),
+            ("semantics", None),
+        ] {
+            assert_eq!(awaited(function), expected, "{function}");
+        }
+    }
 
     #[test]
     fn functions_of_standard_libraries_are_the_runtimes() {

@@ -35,8 +35,8 @@ pub use explain::{explanation_document, program_document};
 pub use export::{RunFormat, write_go_benchmark};
 pub use profile::{
     ProfileDocument, Weight, cautions, flame_difference, flame_figure, latency_histograms,
-    lost_events, profile_latency_document, profile_table, slowest_table, stacks_document,
-    together_table, tracer_line,
+    lost_events, profile_latency_document, profile_table, sampled_table, slowest_table,
+    stacks_document, together_table, tracer_line,
 };
 pub use race::race_document;
 pub use rows::write_rows;

@@ -14,7 +14,7 @@ pub use latency::{latency_histograms, profile_latency_document};
 pub use notes::{cautions, lost_events, tracer as tracer_line};
 pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_difference, flame_figure, stacks_document};
-pub use table::{micros, profile_table};
+pub use table::{micros, profile_table, sampled_table};
 pub use together::together_table;
 
 use itertools::Itertools;

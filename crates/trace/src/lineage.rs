@@ -22,6 +22,8 @@ pub struct Marks {
     pub iterations: u64,
     /// Processes started in it, but not in a section within it.
     pub processes: u64,
+    /// From begin to end marks; `None` if that was not measured, or if a mark is missing.
+    pub elapsed_ns: Option<u64>,
 }
 
 const LONGEST: usize = 32;

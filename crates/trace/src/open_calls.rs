@@ -78,8 +78,19 @@ impl<'a> OpenCalls<'a> {
         if let Some(function) = waiting.function {
             row.function = Some(function.to_string());
         }
-        let is_futex = row.on.as_ref().is_some_and(|on| on.starts_with("futex "));
-        if is_futex
+        let futex = row.on.as_deref().and_then(|on| on.strip_prefix("futex "));
+        if let Some(futex) = futex
+            && let Some(kind) = waiting.awaited.filter(|_| !waiting.python_lock)
+        {
+            row.lock &= kind == "rwlock";
+            row.on = Some(match futex.split_once(' ') {
+                // The call's argument may be within the object.
+                Some((_, variable)) => {
+                    format!("{kind} {}", variable.split('+').next().unwrap_or_default())
+                }
+                None => format!("{kind} at {futex}"),
+            });
+        } else if futex.is_some()
             && !row.lock
             && let Some(thread) = joined(live)
         {

@@ -100,12 +100,14 @@ fn sections(
     for (number, node) in nodes {
         let marks = node.section.clone().unwrap_or_default();
         if node.section.is_some() {
-            let section = sections.entry(node.name.clone()).or_default();
+            let section = sections.entry(node.name.clone()).or_insert_with(unmarked);
             section.iterations += marks.iterations;
+            let elapsed_ns = section.elapsed_ns.zip(marks.elapsed_ns);
+            section.elapsed_ns = elapsed_ns.map(|(sum, more)| sum.saturating_add(more));
         }
         // A set of names: a section that calls itself counts its calls once.
         for name in names_around(nodes, *number) {
-            let section = sections.entry(name).or_default();
+            let section = sections.entry(name).or_insert_with(unmarked);
             let [minor, major] = node.faults;
             section.processes += marks.processes;
             section.programs += node.programs;
@@ -127,6 +129,14 @@ fn sections(
             ..section
         })
         .collect()
+}
+
+/// Of which no mark was counted yet.
+fn unmarked() -> Section {
+    Section {
+        elapsed_ns: Some(0),
+        ..Section::default()
+    }
 }
 
 /// A section within another of the same name counts once.
@@ -191,6 +201,7 @@ mod tests {
             ended,
             iterations: 10 * ended,
             processes,
+            elapsed_ns: if begun == ended { Some(7) } else { None },
         });
         Node {
             name: name.to_string(),
@@ -225,6 +236,7 @@ mod tests {
                     row.processes,
                     row.programs,
                     row.minor_faults,
+                    row.elapsed_ns,
                     row.calls[0].calls,
                 )
             })
@@ -232,8 +244,8 @@ mod tests {
         assert_eq!(
             rows,
             [
-                ("outer", 10, 4, 4, Some(8), 11_110),
-                ("inner", 20, 3, 3, Some(6), 11_100)
+                ("outer", 10, 4, 4, Some(8), Some(7), 11_110),
+                ("inner", 20, 3, 3, Some(6), None, 11_100)
             ]
         );
         let lines = profile.warnings.join("\n");

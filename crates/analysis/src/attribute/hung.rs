@@ -1,6 +1,7 @@
 //! Threads blocked in one call until the end: in which function, and by whom. A cycle among them is a deadlock.
 
 use super::seconds::s;
+use model::runtime::is_awaited;
 use model::{Ending, OpenCall, ProcessName, Profile, Thread};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -82,8 +83,9 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
 
 /// Threads of a pool wait for work like this.
 fn is_unnamed(group: &Hung) -> bool {
-    let on = group.on.as_deref().and_then(|on| on.strip_prefix("futex "));
-    on.is_some_and(|futex| !futex.contains(' '))
+    let on = group.on.as_deref().unwrap_or_default();
+    let futex = on.strip_prefix("futex ");
+    futex.is_some_and(|futex| !futex.contains(' ')) || is_awaited(on) && on.contains(" at 0x")
 }
 
 /// Every thread that was left when tracing ended was in a call that took long.

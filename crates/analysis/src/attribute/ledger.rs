@@ -9,6 +9,7 @@ use super::seconds::s;
 use super::spent::{Part, Spent};
 use super::waited::named;
 use super::waits::Reason;
+use model::runtime::is_awaited;
 use model::syscall_names::bare_name;
 use model::{By, ObjectKind, Profile, Thread, ThreadTime, WaitCount};
 use schemars::JsonSchema;
@@ -303,6 +304,7 @@ fn on(wait: &WaitCount, state: State) -> Option<String> {
     let on = wait.on.as_deref()?;
     let is_condition = on.starts_with("futex ") && !wait.lock;
     let is_named = wait.peer.is_some()
+        || is_awaited(on)
         || matches!(state, State::Blocked { because } if because <= Because::Reader)
             && !is_condition;
     if is_named {

@@ -166,7 +166,10 @@ fn most_time(profile: &Profile, attribution: &Attribution) -> Option<String> {
     let ledger = attribution.threads.as_ref();
     // What makes requests slow.
     let answers = ledger.is_some_and(|ledger| ledger.requests.is_some());
-    rows.retain(|row| !(answers && row.name.starts_with(IDLE) || WORKED_FOR.contains(&&*row.name)));
+    let is_left_out = answers || ledger.is_some_and(|ledger| is_worked(ledger, time));
+    rows.retain(|row| {
+        !(is_left_out && row.name.starts_with(IDLE) || WORKED_FOR.contains(&&*row.name))
+    });
     let least_s = LEAST * rows.iter().map(|row| row.seconds).sum::<f64>();
     let rows = rows.iter().filter(|row| row.seconds >= least_s);
     let rows = rows.sorted_by(|a, b| b.seconds.total_cmp(&a.seconds));
@@ -177,6 +180,13 @@ fn most_time(profile: &Profile, attribution: &Attribution) -> Option<String> {
     let of_busy = if answers { " of busy threads" } else { "" };
     let programs = programs(profile, MOST_ROWS).map_or_else(String::new, |text| format!(" {text}"));
     Some(format!("Most time{of_busy}: {rows}.{programs}"))
+}
+
+/// Whether busy threads explain the wall time: those that wait, as a runtime's own, delay nothing.
+fn is_worked(ledger: &Ledger, time: &Spent) -> bool {
+    let busy = ledger.parts.iter().filter(|part| !part.state.is_idle());
+    let busy_s: f64 = busy.map(|part| part.seconds).sum();
+    time.wall_s.is_some_and(|wall_s| busy_s >= MOST * wall_s)
 }
 
 /// `q2: read of pipe:[17] 1.32 s, sleep: clock_nanosleep 1.31 s`: of a log, whose time is not divided. Waits for children are those
@@ -448,6 +458,37 @@ mod tests {
             untold_waits(&profile, &attribution).as_deref(),
             Some(expected)
         );
+    }
+
+    #[test]
+    fn idle_threads_are_no_answer_if_others_worked() {
+        let part = |state, seconds| LedgerPart {
+            state,
+            seconds,
+            waits: None,
+            wait: None,
+            cpu: None,
+        };
+        let because = Because::Timer;
+        let ledger = Ledger {
+            parts: vec![
+                part(State::OnCpu, 0.6),
+                part(State::Blocked { because }, 3.0),
+            ],
+            ..Ledger::default()
+        };
+        let mut attribution = Attribution {
+            threads: Some(ledger),
+            ..Attribution::default()
+        };
+        for (wall_s, expected) in [
+            (1.0, "Most time: on a CPU 0.6000 s."),
+            (3.0, "Most time: idle: timer 3.00 s; on a CPU 0.6000 s."),
+        ] {
+            attribution.time.wall_s = Some(wall_s);
+            let line = most_time(&Profile::default(), &attribution);
+            assert_eq!(line.as_deref(), Some(expected));
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Sentences about hung threads and deadlocks.
 
-use super::notes::{self, is_thread, lock};
+use super::notes::{self, lock};
 use crate::numbers::{counted, duration};
 use analysis::attribute::Attribution;
 use analysis::attribute::hung::Hung;
 use analysis::attribute::ledger::Ledger;
 use model::prose::some;
+use model::runtime::is_awaited;
 use std::net::SocketAddr;
 
 const MOST: usize = 3;
@@ -127,7 +128,7 @@ fn place(hung: &Hung) -> String {
         (Some(on), false) if on.ends_with(PYTHON_LOCK) => {
             format!("{function} for {}", lock(on))
         }
-        (Some(on), false) if is_thread(on) => format!("{function} for {on}"),
+        (Some(on), false) if is_awaited(on) => format!("{function} for {on}"),
         (Some(on), false) if hung.function.is_none() => format!("{function} {}", object(on)),
         (Some(on), false) => format!("{function}: {} {}", hung.call, object(on)),
         (None, _) if hung.function.is_none() => function,

@@ -7,7 +7,7 @@ use analysis::attribute::spent::{PartKind, Spent};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use model::LockCount;
-use model::runtime::name_and_line;
+use model::runtime::{is_awaited, name_and_line};
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
@@ -83,11 +83,6 @@ pub fn lock(on: &str) -> Cow<'_, str> {
     }
 }
 
-/// `thread 7 to end`
-pub fn is_thread(on: &str) -> bool {
-    on.starts_with("thread ")
-}
-
 /// Beginnings of calls that write to a pipe, socket or queue.
 const SENDING: [&str; 6] = [
     "write",
@@ -116,7 +111,7 @@ pub fn wait(wait: &Wait) -> String {
         Reason::Pipe | Reason::Socket if SENDING.iter().any(|name| call.starts_with(name)) => "to",
         Reason::Pipe | Reason::Socket => "from",
         Reason::Children => "for",
-        _ if on.is_some_and(is_thread) => "for",
+        _ if on.is_some_and(is_awaited) => "for",
         _ => "of",
     };
     let by = if on.is_some_and(is_remote) {

@@ -54,7 +54,7 @@ fn awaited(reason: Reason) -> &'static str {
         Reason::Socket => "a socket",
         Reason::Pipe => "a pipe",
         Reason::Terminal => "a terminal",
-        Reason::Lock => "a lock",
+        Reason::Lock => "a lock or thread",
         Reason::Timer => "a timer",
         Reason::Children => "children",
         Reason::Events => "events (poll)",

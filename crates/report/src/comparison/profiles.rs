@@ -7,12 +7,17 @@ use crate::profile::class;
 use crate::profile::notes::CLASSES;
 use crate::{Cell, Columns, Records, Style, Table};
 use analysis::compare::{
-    CountKind, Counts, Exceeded, MEMORY, Part, ProfileComparison, ProfileGatedRow, ProfileRow,
-    ProfileVerdict, Span,
+    Budget, CountKind, Counts, Exceeded, MEMORY, Part, ProfileComparison, ProfileGatedRow,
+    ProfileRow, ProfileVerdict, Span,
 };
 use document::{Block, Document};
+use indexmap::IndexMap;
 use itertools::Itertools;
 use model::prose::{counted, note_on, plural, some};
+use model::{ObjectKind, Profile};
+use std::cmp::Reverse;
+
+const MOST_PATHS: usize = 3;
 
 /// The table of calls, which continues below itself if there are more than two columns, and the gate's verdict.
 pub fn profiles_document(comparison: &ProfileComparison) -> Document {
@@ -320,8 +325,8 @@ fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
     }
 }
 
-/// `budget openat=200 exceeded: 431 calls, of which 380 depth 3, 120 ENOENT`
-pub fn exceeded_line(exceeded: &Exceeded) -> String {
+/// `budget openat=200 exceeded: 431 calls, of which 380 depth 3, 120 ENOENT; /etc/passwd 40, /etc/group 40, /a 3 and 20 more`
+pub fn exceeded_line(exceeded: &Exceeded, profile: &Profile) -> String {
     let call = &exceeded.budget.call;
     let parts = exceeded.parts.iter();
     let parts = parts.map(|part| format!("{} {}", thousands(part.calls as f64), named(part, call)));
@@ -330,11 +335,32 @@ pub fn exceeded_line(exceeded: &Exceeded) -> String {
         parts => format!(", of which {parts} (a call may be several of these)"),
     };
     format!(
-        "--budget {} exceeded: {} {}{which}",
+        "--budget {} exceeded: {} {}{which}{}",
         exceeded.budget,
         spelled(exceeded.calls),
-        plural(exceeded.calls.most, noun(CountKind::Calls, call))
+        plural(exceeded.calls.most, noun(CountKind::Calls, call)),
+        paths(&exceeded.budget, profile)
     )
+}
+
+/// The paths of most of the calls, if they were recorded.
+fn paths(budget: &Budget, profile: &Profile) -> String {
+    let objects = profile.objects.iter().filter(|object| {
+        let is_named = object.kind == ObjectKind::Path && !object.name.is_empty();
+        is_named && budget.section.is_none() && object.count.call == budget.call
+    });
+    let mut calls: IndexMap<&str, u64> = IndexMap::new();
+    for object in objects {
+        *calls.entry(&object.name).or_default() += object.count.calls;
+    }
+    let most = calls
+        .into_iter()
+        .sorted_by_key(|(_, calls)| Reverse(*calls));
+    let most = most.map(|(path, calls)| format!("{path} {}", thousands(calls as f64)));
+    match some(most, MOST_PATHS) {
+        none if none.is_empty() => none,
+        paths => format!("; {paths}"),
+    }
 }
 
 /// The unit of a row, also of a section's row.

@@ -2,9 +2,12 @@
 
 use crate::conditions::tracers;
 use crate::numbers::{TimeUnit, counted, duration, percent, size, thousands, three_figures};
+use analysis::attribute::advice::is_wrapper;
+use indexmap::IndexMap;
 use itertools::Itertools;
 use model::prose::{more, some};
-use model::{By, CallCount, Ending, Profile, sum_by_key};
+use model::{By, CallCount, Ending, ProcessPath, Profile, sum_by_key};
+use stats::share_interval;
 use std::cmp::Reverse;
 
 /// The command, the name of the log, or the target.
@@ -71,6 +74,38 @@ pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
         notes.push("% wall: time between entry and return, summed over threads; above 100, several were in calls at once.".to_string());
     }
     notes
+}
+
+/// The answer of a sampled profile: the largest shares of the CPU time, with their intervals, and the calls with the longest waits.
+pub fn sampled_answer(profile: &Profile) -> Vec<String> {
+    let all = profile.samples().unwrap_or(0);
+    let totals = profile.totals(By::Call);
+    let counts = totals.iter().map(|total| &total.count);
+    let on_cpus = counts
+        .clone()
+        .filter_map(|count| Some((count, count.samples.filter(|samples| *samples > 0)?)))
+        .sorted_by_key(|(_, samples)| Reverse(*samples));
+    let on_cpus = on_cpus.map(|(count, samples)| {
+        let [low, high] = share_interval(samples, all).map(|end| percent(100.0 * end));
+        format!("{} {low} to {high}%", count.call.trim_matches(['[', ']']))
+    });
+    let waits = counts
+        .filter_map(|count| Some((count, count.blocked_ns.filter(|ns| *ns >= LEAST_WAIT_NS)?)))
+        .sorted_by_key(|(_, ns)| Reverse(*ns));
+    let waits = waits.map(|(count, ns)| format!("{} {}", count.call, duration(ns as f64 / 1e9)));
+    let titles = [
+        format!("Most CPU time, by {}", counted(all, "sample")),
+        "Longest waits, summed over threads".to_string(),
+    ];
+    let parts = [
+        on_cpus.take(MOST_PARTS).join("; "),
+        waits.take(MOST_PARTS).join("; "),
+    ];
+    let lines = titles.iter().zip(parts);
+    lines
+        .filter(|(_, parts)| !parts.is_empty())
+        .map(|(title, parts)| format!("{title}: {parts}."))
+        .collect()
 }
 
 /// Notes on the profile as a whole, with warnings last.
@@ -164,39 +199,76 @@ fn throttled(profile: &Profile) -> Option<String> {
 }
 
 const MOST_PATHS: usize = 12;
+const MOST_PARTS: usize = 3;
+const LEAST_WAIT_NS: u64 = 1_000_000;
 
 /// Who started whom, unless one process did everything: `Processes: make > sh x3: 1,204 calls (31%); make > cc: 900 calls (23%).`
 pub fn tree(profile: &Profile, most: usize) -> Option<String> {
     if profile.tree.len() < 2 {
         return None;
     }
-    let mut calls: Vec<u64> = profile.tree.iter().map(|path| path.calls).collect();
+    let chains = chains(&profile.tree);
+    let mut calls: Vec<u64> = chains.values().map(|chain| chain.calls).collect();
     let all: u64 = calls.iter().sum();
     calls.sort_unstable_by(|a, b| b.cmp(a));
     let least = calls.get(most - 1).copied().unwrap_or(0);
-    let shown = profile
-        .tree
+    let shown = chains
         .iter()
-        .filter(|path| path.calls >= least)
+        .filter(|(_, chain)| chain.calls >= least)
         .take(most);
-    let left_out = profile.tree.len().saturating_sub(most);
+    let left_out = chains.len().saturating_sub(most);
     let left_out = more(left_out, "more, with fewer calls, are in the profile");
     let mut parts = shown
-        .map(|path| {
-            let times = if path.processes > 1 {
-                format!(" x{}", thousands(path.processes as f64))
+        .map(|(names, chain)| {
+            let repeats = match chain.repeats {
+                0 => String::new(),
+                repeats => format!(" ({})", counted(repeats, "more shell")),
+            };
+            let times = if chain.processes > 1 {
+                format!(" x{}", thousands(chain.processes as f64))
             } else {
                 String::new()
             };
-            let share = percent(100.0 * path.calls as f64 / all.max(1) as f64);
+            let share = percent(100.0 * chain.calls as f64 / all.max(1) as f64);
             format!(
-                "{}{times}: {} ({share}%)",
-                shortened(&path.names),
-                counted(path.calls, "call")
+                "{}{repeats}{times}: {} ({share}%)",
+                shortened(names),
+                counted(chain.calls, "call")
             )
         })
         .chain(left_out);
     Some(format!("Processes: {}.", parts.join("; ")))
+}
+
+/// From so many names on, a chain of processes is long.
+const LONG: usize = 6;
+
+#[derive(Default)]
+struct Chain {
+    processes: u64,
+    calls: u64,
+    repeats: u64,
+}
+
+/// The paths of a tree. If one is long, shells of scripts that start scripts are named once, and paths that differ by them are one.
+fn chains(tree: &[ProcessPath]) -> IndexMap<Vec<&str>, Chain> {
+    let is_long = tree.iter().any(|path| path.names.len() >= LONG);
+    let mut chains: IndexMap<Vec<&str>, Chain> = IndexMap::new();
+    for path in tree {
+        let mut names: Vec<&str> = Vec::new();
+        for name in path.names.iter().map(String::as_str) {
+            if !(is_long && is_wrapper(name) && names.contains(&name)) {
+                names.push(name);
+            }
+        }
+        let repeats = (path.names.len() - names.len()) as u64;
+        let chain = chains.entry(names).or_default();
+        // A process that executes another program counts under both names.
+        chain.processes = chain.processes.max(path.processes);
+        chain.calls += path.calls;
+        chain.repeats = chain.repeats.max(repeats);
+    }
+    chains
 }
 
 pub const PROGRAMS: &str = "CPU time by program";
@@ -229,10 +301,10 @@ pub fn programs(profile: &Profile, most: usize) -> Option<String> {
 }
 
 /// `make > .. > sh > cc > cc1`
-fn shortened(names: &[String]) -> String {
+fn shortened(names: &[&str]) -> String {
     const LAST: usize = 4;
     match names {
-        [first, inner @ ..] if inner.len() > LAST + 1 => {
+        [first, inner @ ..] if inner.len() >= LONG => {
             format!("{first} > .. > {}", inner[inner.len() - LAST..].join(" > "))
         }
         names => names.join(" > "),
@@ -419,6 +491,55 @@ fn joined(mut parts: impl Iterator<Item = String>) -> Option<String> {
 mod tests {
     use super::*;
     use model::Usage;
+
+    #[test]
+    fn a_long_chain_of_scripts_names_their_shell_once() {
+        let path = |names: &str, processes, calls| ProcessPath {
+            names: names.split(' ').map(str::to_string).collect(),
+            processes,
+            calls,
+        };
+        let mut profile = Profile {
+            tree: vec![
+                path("a bash", 1, 10),
+                path("a bash b", 1, 20),
+                path("a bash b bash", 3, 30),
+                path("a bash b bash c bash python", 1, 40),
+            ],
+            ..Profile::default()
+        };
+        let expected = "Processes: a > bash: 10 calls (10%); a > bash > b (1 more shell) x3: 50 calls (50%); \
+                        a > bash > b > c > python (2 more shells): 40 calls (40%).";
+        assert_eq!(tree(&profile, 12).as_deref(), Some(expected));
+        profile.tree.pop();
+        let text = tree(&profile, 12).unwrap();
+        assert!(
+            text.contains("a > bash > b > bash x3: 30 calls (50%)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_sampled_profile_has_an_answer_with_intervals() {
+        let count = |call: &str, samples, blocked_ns| CallCount {
+            call: call.into(),
+            samples: Some(samples),
+            blocked_ns: Some(blocked_ns),
+            ..CallCount::default()
+        };
+        let calls = vec![
+            count("[user mode]", 80, 0),
+            count("read", 20, 2_000_000_000),
+            count("close", 0, 10),
+        ];
+        let mut profile = model::fixtures::profile(calls);
+        profile.tracer.sampled_hz = Some(499);
+        let expected = [
+            "Most CPU time, by 100 samples: user mode 71 to 87%; read 13 to 29%.",
+            "Longest waits, summed over threads: read 2.00 s.",
+        ];
+        assert_eq!(sampled_answer(&profile), expected);
+    }
 
     #[test]
     fn no_time_is_shown_as_zero() {

@@ -1,6 +1,6 @@
 //! The sections that a program marked, one row each, per iteration.
 
-use crate::numbers::{in_seconds, significant, thousands};
+use crate::numbers::{duration, in_seconds, significant, thousands};
 use crate::profile::notes;
 use crate::{Columns, Records, Table};
 use itertools::Itertools;
@@ -25,10 +25,21 @@ pub fn sections_table(profile: &Profile) -> Table {
     } else {
         "All counts but 'iterations' are per iteration."
     };
+    let elapsed = sections
+        .iter()
+        .any(|section| section.elapsed_ns.is_some())
+        .then(|| "Elapsed time is summed over threads, and includes tracing.".to_string());
     rates(&sections)
         .with_records(records(&lines))
         .titled(notes::title(profile))
-        .noted([vec![note.to_string()], notes::notes(profile)].concat())
+        .noted(
+            [
+                vec![note.to_string()],
+                elapsed.into_iter().collect(),
+                notes::notes(profile),
+            ]
+            .concat(),
+        )
 }
 
 fn rates(sections: &[&Section]) -> Table {
@@ -36,6 +47,11 @@ fn rates(sections: &[&Section]) -> Table {
         .left("section", |section| &section.name)
         .wrapping()
         .right("iterations", |section| section.iterations)
+        .right("elapsed", |section| {
+            let each_s = section.elapsed_ns? as f64 / 1e9 / section.iterations.max(1) as f64;
+            Some(duration(each_s))
+        })
+        .shown_if(sections.iter().any(|section| section.elapsed_ns.is_some()))
         .right("calls", |section| rate(section, all(section).calls))
         .right("errors", |section| rate(section, all(section).failures()))
         .right("processes", |section| rate(section, section.processes))

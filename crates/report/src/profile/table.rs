@@ -140,6 +140,13 @@ fn times<'r>(columns: TotalColumns<'r>, profile: &Profile, by: By) -> TotalColum
         .shown_if(shown && profile.usage.wall_ns.is_some())
 }
 
+/// The calls of a sampled profile below its answer.
+pub fn sampled_table(profile: &Profile) -> Table {
+    let mut table = profile_table(profile, By::Call);
+    table.cautions = notes::sampled_answer(profile);
+    table
+}
+
 fn shares(columns: TotalColumns<'_>, all: u64) -> TotalColumns<'_> {
     fn sampled(t: &Total) -> u64 {
         t.count.samples.unwrap_or(0)

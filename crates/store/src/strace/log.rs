@@ -394,6 +394,7 @@ impl Log {
         // Before the tally is consumed.
         let warnings = self.warnings();
         let has_times = self.decimals.is_some_and(|decimals| decimals > 0);
+        let tree = self.threads.tree(self.tally.by_caller());
         let mut profile = self.tally.profile(|caller| self.threads.name(caller));
         (profile.warnings, profile.complete) = (warnings, !self.detached);
         profile.usage.wall_ns = self.timeline.clock.wall_ns();
@@ -401,7 +402,7 @@ impl Log {
             profile.usage.in_calls_ns = self.timeline.in_calls_ns();
         }
         profile.usage.longest_gap = self.timeline.longest_gap.take();
-        profile.threads = open;
+        (profile.threads, profile.tree) = (open, tree);
         if let Some((processes, threads)) = self.threads.counts() {
             (profile.usage.processes, profile.usage.threads) = (Some(processes), Some(threads));
         }

@@ -25,6 +25,9 @@ struct Kind {
     lacks: [&'static str; 2],
 }
 
+/// Calls that return in the new thread too.
+const FORKS: [&str; 4] = ["fork", "vfork", "clone", "clone3"];
+
 /// The title of strace's percentages has two words.
 const KINDS: [Kind; 3] = [
     Kind {
@@ -126,7 +129,9 @@ impl Tables {
             return true;
         }
         if let Some(row) = self.row(&words) {
-            self.tally.add((0, self.processes.len()), row);
+            if row.calls > 0 {
+                self.tally.add((0, self.processes.len()), row);
+            }
             return true;
         }
         // Units of columns, and what separates them from the rows.
@@ -177,10 +182,12 @@ impl Tables {
             return None;
         }
         let count = |name| word(name).map_or(Some(0), parse_count);
+        // perf counts the return of a new thread too, which took no time.
+        let is_returned = FORKS.contains(&word(name)?) && word("min").and_then(number) == Some(0);
         let errors = Some(count("errors")?).filter(|errors| *errors > 0);
         Some(CallCount {
             call: format!("{}{}", call_name(word(name)?)?, self.gate),
-            calls: count(calls)?,
+            calls: count(calls)?.saturating_sub(is_returned.into()),
             errors: errors
                 .into_iter()
                 .map(|errors| ("unknown".to_string(), errors))

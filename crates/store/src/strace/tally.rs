@@ -61,6 +61,11 @@ impl Tally {
         self.counts.values().map(|count| count.calls).sum()
     }
 
+    pub fn by_caller(&self) -> impl Iterator<Item = (Caller, u64)> {
+        let counts = self.counts.iter();
+        counts.map(|((caller, ..), count)| (*caller, count.calls))
+    }
+
     /// Calls whose result the log has.
     pub fn returned(&self) -> u64 {
         self.counts

@@ -1,5 +1,5 @@
 use super::tally::Caller;
-use model::SlowCall;
+use model::{ProcessPath, SlowCall};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As long as the log does not name it: without -o, strace names threads only while there are several.
@@ -121,6 +121,47 @@ impl Threads {
         let hidden =
             all > 1 && self.programs.contains_key(&FIRST) || self.unnamed_ends > 1 || self.unclear;
         (!hidden).then_some((all - threads, threads))
+    }
+
+    /// Who started whom; empty if the log does not show it. `calls` are those of each caller.
+    pub fn tree(&self, calls: impl Iterator<Item = (Caller, u64)>) -> Vec<ProcessPath> {
+        let mut paths: BTreeMap<Vec<String>, ProcessPath> = BTreeMap::new();
+        if self.counts().is_none() {
+            return Vec::new();
+        }
+        for (thread, programs) in &self.programs {
+            let is_child = self.parents.contains_key(thread);
+            for program in usize::from(!is_child)..=programs.len() {
+                let path = paths.entry(self.path((*thread, program))).or_default();
+                path.processes += u64::from(!self.threads.contains(thread));
+            }
+        }
+        for (caller, calls) in calls {
+            let path = paths.entry(self.path(caller)).or_default();
+            path.calls += calls;
+        }
+        let named = paths.into_iter().filter(|(names, _)| !names.is_empty());
+        named
+            .map(|(names, path)| ProcessPath { names, ..path })
+            .collect()
+    }
+
+    /// The programs that led to the one that the caller's thread ran. A child runs the program of its parent until it executes another.
+    fn path(&self, caller: Caller) -> Vec<String> {
+        let (mut thread, mut program) = caller;
+        let mut names = Vec::new();
+        // As in `name`, parents can form a cycle.
+        for _ in 0..64 {
+            let programs = self.programs.get(&thread).into_iter().flatten();
+            let programs: Vec<&String> = programs.take(program).collect();
+            names.extend(programs.into_iter().rev().cloned());
+            match self.parents.get(&thread) {
+                Some(parent) => (thread, program) = *parent,
+                None => break,
+            }
+        }
+        names.reverse();
+        names
     }
 
     pub fn named(&self, caller: Caller, call: SlowCall) -> SlowCall {

@@ -217,6 +217,7 @@ shared! {
         ended: u64,
         iterations: u64,
         processes: u64,
+        elapsed: u64,
         group: u32,
         from: u32,
         depth: u32,

@@ -252,6 +252,11 @@ fn node(raw: &Raw, number: u32, group: &Group) -> Node {
             ended: section.ended,
             iterations: section.iterations,
             processes: section.processes,
+            elapsed_ns: if section.begun == section.ended {
+                Some(section.elapsed)
+            } else {
+                None
+            },
         }),
         ..Node::default()
     }

@@ -229,7 +229,7 @@ fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
 }
 
 /// A readable name: C++ without the types of parameters and result, Rust without hash, others without their version.
-fn demangled(name: &str) -> String {
+pub fn demangled(name: &str) -> String {
     // Versions of dynamic symbols, e.g. `memcpy@@GLIBC_2.14`.
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     let mut short = Short(String::new());

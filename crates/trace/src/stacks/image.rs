@@ -207,14 +207,18 @@ impl Image {
         })
     }
 
-    /// Such as `app.c:12`; `None` without debug information.
-    pub fn line(&self, offset: u64) -> Option<String> {
+    /// As [`Lines::containing`]; without debug information, a function without a name and a line.
+    pub fn source(&self, offset: u64) -> Vec<(Option<Arc<str>>, Option<String>)> {
         let lines = self.lines.get_or_init(|| {
             let (file, budget) = (self.file.borrow(), &self.budget);
             let data = &ReadCache::new(file.as_ref()?);
             Lines::from_elf(Metered { data, budget })
         });
-        lines.as_ref()?.containing(self.address(offset)?)
+        let known = lines.as_ref().zip(self.address(offset));
+        known.map_or_else(
+            || vec![(None, None)],
+            |(lines, address)| lines.containing(address),
+        )
     }
 
     pub fn entry(&self, address: u64) -> Option<Entry> {

@@ -1,5 +1,5 @@
 //! Who makes the calls: turns events of the eBPF programs (mappings, forks, and copied stacks of a sample of calls, `bpf/stacks.h`) into
-//! named stacks for each place that calls are made from. Functions that were inlined have no frame.
+//! named stacks for each place that calls are made from. Functions that were inlined have no frame, but name the place of a call.
 
 mod budget;
 mod files;
@@ -19,7 +19,7 @@ use files::Files;
 use functions::Functions;
 use image::Image;
 use indexmap::IndexSet;
-use model::runtime::{PYTHON_LOCK, is_library, is_runtime};
+use model::runtime::{PYTHON_LOCK, awaited, is_library, is_runtime};
 use process::{Mapping, Process, Rules, Spot};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -48,6 +48,9 @@ enum Frame {
     Unknown,
 }
 
+/// The program's function of a frame, and its line.
+type Source = (Arc<str>, Option<String>);
+
 /// Frames, and the function of a script that they execute.
 type Calls = (Box<[Frame]>, Option<Arc<str>>);
 
@@ -70,6 +73,7 @@ pub struct Stacks {
     scripts: HashMap<(u32, u64), python::Function>,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
     names: RefCell<HashMap<Frame, Arc<str>>>,
+    sources: RefCell<HashMap<Frame, Option<Source>>>,
     /// With more processes, those that have ended are forgotten: twice as many as were alive the last time.
     most_processes: usize,
     on_cpus: HashMap<u32, Process>,
@@ -131,6 +135,8 @@ pub struct Waiting {
     pub function: Option<Arc<str>>,
     /// The thread waits for a lock of Python.
     pub python_lock: bool,
+    /// The kind of what it waits for in a function of the C library.
+    pub awaited: Option<&'static str>,
 }
 
 impl Stacks {
@@ -405,37 +411,44 @@ impl Stacks {
         let most = self.sites.iter().filter_map(|(key, stacks)| {
             let (number, _) = stacks.iter().max_by_key(|(_, weight)| **weight)?;
             let (frames, script) = self.all.get_index(*number)?;
-            let function = script
-                .clone()
-                .or_else(|| Some(self.program_function(frames)?.1));
+            let function = script.clone();
+            let function = function.or_else(|| Some(self.program_function(frames)?.0));
             Some((*key, function?))
         });
         most.collect()
     }
 
-    /// The innermost function that is neither of the C library nor of a runtime.
-    fn program_function(&self, frames: &[Frame]) -> Option<(Frame, Arc<str>)> {
-        // From the call outwards: the first function that is neither of the C library nor of a language's runtime.
-        let mut named = frames.iter().map(|frame| (*frame, self.name(*frame)));
-        named.find(|(frame, name)| {
+    /// The innermost function that is neither of the C library nor of a runtime, also if it was inlined, and the line of its call if the
+    /// file has lines.
+    fn program_function(&self, frames: &[Frame]) -> Option<Source> {
+        frames.iter().find_map(|frame| {
             let image = match frame {
                 Frame::In { image, .. } => self.images.get(*image as usize),
                 Frame::Compiled { .. } | Frame::Unknown => None,
             };
-            !is_runtime(name) && !image.is_some_and(|image| is_library(&image.name))
+            if image.is_some_and(|image| is_library(&image.name)) {
+                return None;
+            }
+            let mut sources = self.sources.borrow_mut();
+            let known = sources.entry(*frame).or_insert_with(|| {
+                let source = match (frame, image) {
+                    (Frame::In { offset, .. }, Some(image)) => {
+                        self.files.budget.timed(|| image.source(*offset))
+                    }
+                    _ => None,
+                };
+                let all = source.unwrap_or_else(|| vec![(None, None)]).into_iter();
+                let mut all =
+                    all.map(|(name, line)| (name.unwrap_or_else(|| self.name(*frame)), line));
+                all.find(|(name, _)| !is_runtime(name))
+            });
+            known.clone()
         })
     }
 
-    /// That function with the line of its call, if the file has lines.
+    /// That function with its line.
     fn program_line(&self, frames: &[Frame]) -> Option<Arc<str>> {
-        let (frame, name) = self.program_function(frames)?;
-        let line = match frame {
-            Frame::In { image, offset } => {
-                let image = self.images.get(image as usize)?;
-                self.files.budget.timed(|| image.line(offset)).flatten()
-            }
-            Frame::Compiled { .. } | Frame::Unknown => None,
-        };
+        let (name, line) = self.program_function(frames)?;
         Some(line.map_or(name.clone(), |line| format!("{name} ({line})").into()))
     }
 
@@ -453,6 +466,7 @@ impl Stacks {
             });
             let mut names = frames.iter().map(|frame| self.name(*frame));
             let waiting = Waiting {
+                awaited: names.clone().find_map(|name| awaited(&name)),
                 python_lock: names.any(|name| *name == *PYTHON_LOCK),
                 function: script.or_else(|| self.program_line(&frames)),
             };

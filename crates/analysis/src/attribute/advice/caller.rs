@@ -73,6 +73,12 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// Whether times are known of calls alone, and not divided into CPU time and waiting.
+    pub fn is_log(&self) -> bool {
+        let calls = self.profile.all_calls();
+        self.profile.usage.user_ns.is_none() && calls.elapsed_ns.is_some()
+    }
+
     /// Whether the language's runtime makes these calls to schedule threads.
     pub fn is_scheduler(&self, names: &[String]) -> bool {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

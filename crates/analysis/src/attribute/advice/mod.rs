@@ -31,6 +31,7 @@ mod wake_ups;
 mod workload;
 
 pub use output::{Advice, PathUse, Time};
+pub use process_per_item::is_wrapper;
 
 use super::spent::{PartKind, Spent};
 use super::stops;

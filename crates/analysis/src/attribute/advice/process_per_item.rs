@@ -1,7 +1,7 @@
 //! Processes that are started for each item, and mostly to start: programs, and copies of a shell that never execute one.
 
 use super::caller::{Caller, FORKS, Part, Rule, does, done, is_one_of, share};
-use super::output::Advice;
+use super::output::{Advice, Time};
 use super::tree::LOOP;
 use super::workload::Program;
 use crate::attribute::seconds::Seconds;
@@ -58,12 +58,19 @@ fn looped<'a>(caller: &Caller<'a>) -> Vec<(u64, &'a str, &'a Program<'a>)> {
 }
 
 fn programs(caller: &Caller) -> Option<Advice> {
+    // Logs have the time of calls alone: starts are at least that long.
+    let is_log = caller.is_log();
     let (mut saved, mut names, mut processes, mut whole_s) =
         (Seconds::default(), Vec::new(), 0, 0.0);
     for (started, name, program) in looped(caller) {
         let all = share(started, program.processes);
         let starts_s = all * program.starts_s + forked_s(caller, started);
-        let program_s = all * program.cpu_s + forked_s(caller, started);
+        let cpu_s = if is_log {
+            program.starts_s
+        } else {
+            program.cpu_s
+        };
+        let program_s = all * cpu_s + forked_s(caller, started);
         // These processes mostly work, so their start is not the fault.
         if starts_s < program_s * LEAST_STARTING || starts_s == 0.0 {
             continue;
@@ -78,7 +85,7 @@ fn programs(caller: &Caller) -> Option<Advice> {
         saved = saved.plus(Seconds {
             value: value.max(low),
             low,
-            high: program_s * 1.25,
+            high: program_s * if is_log { 3.0 } else { 1.25 },
         });
         (processes, whole_s) = (processes + started, whole_s + program_s);
         names.push(name);
@@ -97,6 +104,7 @@ fn programs(caller: &Caller) -> Option<Advice> {
         subject: Some(some(names, MOST_NAMES)),
         calls: processes,
         measured_s: Some(whole_s),
+        time: if is_log { Time::Elapsed } else { Time::Cpu },
         ..Part::new(caller).advice(processes, saved)
     })
 }

@@ -65,6 +65,7 @@ pub struct Program<'a> {
 impl<'a> Workload<'a> {
     pub fn new(profile: &'a Profile) -> Workload<'a> {
         let (tree, mut paths) = (Tree::new(&profile.tree), paths_by_process(profile));
+        let stop_s = logged_s(profile);
         let mut groups: IndexMap<&str, Vec<&ProcessGroup>> = IndexMap::new();
         for group in &profile.groups {
             groups.entry(&group.name).or_default().push(group);
@@ -74,7 +75,7 @@ impl<'a> Workload<'a> {
             let program_paths = paths.remove(name).unwrap_or_default();
             programs.insert(
                 name,
-                Program::new(&groups, program_paths, tree.processes(name)),
+                Program::new(&groups, program_paths, tree.processes(name), stop_s),
             );
         }
         let execs: CallCount = profile
@@ -97,7 +98,7 @@ impl<'a> Workload<'a> {
             execs: done(&execs),
             execs_s: s(execs.on_cpu_ns.unwrap_or(0)),
             varies: varies(profile),
-            stop_s: logged_s(profile),
+            stop_s,
         }
     }
 
@@ -124,7 +125,12 @@ fn paths_by_process(profile: &Profile) -> HashMap<&str, Vec<&ObjectCount>> {
 
 impl<'a> Program<'a> {
     /// Its processes are those of the tree; else each ends with an exit, and those that were not forked begin with an exec.
-    fn new(groups: &[&ProcessGroup], paths: Vec<&'a ObjectCount>, in_tree: u64) -> Program<'a> {
+    fn new(
+        groups: &[&ProcessGroup],
+        paths: Vec<&'a ObjectCount>,
+        in_tree: u64,
+        stop_s: f64,
+    ) -> Program<'a> {
         let counts = summed(groups.iter().flat_map(|group| &group.calls));
         let named = |names| counts.iter().filter(|count| is_one_of(count, names)).sum();
         let (exits, execs): (CallCount, CallCount) =
@@ -136,7 +142,10 @@ impl<'a> Program<'a> {
         Program {
             processes: in_tree.max(exits.calls).max(done(&execs)).max(1),
             cpu_s: s(added(times.flatten())),
-            starts_s: starts.on_cpu_ns.or(starts.elapsed_ns()).map_or(0.0, s),
+            starts_s: match (starts.on_cpu_ns, starts.elapsed_ns()) {
+                (Some(ns), _) => s(ns),
+                (None, ns) => (ns.map_or(0.0, s) - starts.calls as f64 * stop_s).max(0.0),
+            },
             counts,
             paths,
         }
