@@ -4,7 +4,7 @@
 
 #define MOST_THREADS 32
 
-/* Offsets that Python 3.11 to 3.13 have in common: of objects, their types; of code, its first line, file, qualified name and table of
+/* Offsets that Python 3.11 to 3.14 have in common: of objects, their types; of code, its first line, file, qualified name and table of
  * lines; of texts, their states; of bytes, their number and where they begin. */
 enum { OBJECT_TYPE = 8, CODE_FILE = 112, CODE_NAME = 128, CODE_LINES = 136, TEXT_STATE = 32, BYTES_SIZE = 16, BYTES_BEGIN = 32 };
 
@@ -36,6 +36,12 @@ INLINE u64 frame_of(struct task_struct *current, struct python *python)
 	}
 	if (python->at[THROUGH]) thread = word_at(thread + python->at[THROUGH]);
 	return thread ? word_at(thread + python->at[CURRENT_FRAME]) : 0;
+}
+
+/* The function of a frame. Bits of the reference that are no part of the address are tags, from Python 3.14 on. */
+INLINE u64 code_of(struct python *python, u64 frame)
+{
+	return frame ? word_at(frame + python->at[CODE]) & ~7ull : 0;
 }
 
 /* Sends what is known of a function. A frame may have something else in the place of its code. */
@@ -71,7 +77,7 @@ INLINE void note_script(struct task_struct *current, struct place *place)
 {
 	u32 process = current->tgid;
 	struct python *python = map_lookup(&pythons, &process);
-	u64 frame = python ? frame_of(current, python) : 0, code = frame ? word_at(frame + python->at[CODE]) : 0;
+	u64 frame = python ? frame_of(current, python) : 0, code = python ? code_of(python, frame) : 0;
 	if (!code) return;
 	place->code = code;
 	place->address = word_at(frame + python->at[INSTRUCTION]);
@@ -87,7 +93,7 @@ INLINE u32 note_scripts(struct window *w, struct task_struct *current, struct sa
 	u64 frame = frame_of(current, python);
 #pragma clang loop unroll(disable)
 	for (depth = 0; depth < SCRIPTS && frame; depth++) {
-		u64 code = word_at(frame + python->at[CODE]);
+		u64 code = code_of(python, frame);
 		to->code[depth] = code;
 		to->instruction[depth] = word_at(frame + python->at[INSTRUCTION]);
 		*site = mix(*site, to->instruction[depth]);

@@ -399,7 +399,7 @@ fn a_sample_of_each_class_has_the_function_and_its_line() {
 fn functions_of_python_have_their_lines() {
     needs!(support::workload());
     let script = root().join("tests/trace_stacks/load.py");
-    for version in ["3.11", "3.12", "3.13"] {
+    for version in ["3.11", "3.12", "3.13", "3.14"] {
         let python = format!("python{version}");
         let run = Command::new(&python).arg(&script).output();
         if !run.is_ok_and(|run| run.status.success()) {

@@ -2,8 +2,11 @@
 
 use crate::syscall_names::is_known;
 
-/// The function of CPython in which threads wait for locks of the module `threading`.
-pub const PYTHON_LOCK: &str = "PyThread_acquire_lock_timed";
+/// The functions of CPython in which threads wait for what the module `threading` has: from 3.13 on, several of them sleep in the second.
+pub const PYTHON_LOCKS: [(&str, &str); 2] = [
+    ("PyThread_acquire_lock_timed", "Lock"),
+    ("_PyParkingLot_Park", "Lock, RLock or join"),
+];
 
 /// The beginnings of the names of the C library's functions in which threads wait for others, and for what.
 const AWAITED: [(&str, &str); 4] = [

@@ -69,10 +69,10 @@ impl<'a> OpenCalls<'a> {
     fn described(&self, live: &Live, mut row: WaitCount) -> WaitCount {
         let waiting = self.waiting.get(&live.pid).filter(|_| is_settled(live));
         let waiting = waiting.cloned().unwrap_or_default();
-        if waiting.python_lock {
+        if let Some(class) = waiting.python_lock {
             let holder = rlock_holder(live);
             row.lock |= holder.is_some();
-            let class = holder.map_or("Lock", |_| "RLock");
+            let class = holder.map_or(class, |_| "RLock");
             row.on = row.on.map(|on| format!("{on} threading.{class}"));
         }
         if let Some(function) = waiting.function {
@@ -80,7 +80,7 @@ impl<'a> OpenCalls<'a> {
         }
         let futex = row.on.as_deref().and_then(|on| on.strip_prefix("futex "));
         if let Some(futex) = futex
-            && let Some(kind) = waiting.awaited.filter(|_| !waiting.python_lock)
+            && let Some(kind) = waiting.awaited.filter(|_| waiting.python_lock.is_none())
         {
             row.lock &= kind == "rwlock";
             row.on = Some(match futex.split_once(' ') {
@@ -131,7 +131,7 @@ impl<'a> OpenCalls<'a> {
         let holder = if row.lock {
             let waiting = self.waiting.get(&live.pid);
             waiting
-                .filter(|waiting| waiting.python_lock)
+                .filter(|waiting| waiting.python_lock.is_some())
                 .and_then(|_| rlock_holder(live))
                 .or_else(|| holder(live, ended))
                 .filter(|holder| self.numbers.contains(holder))

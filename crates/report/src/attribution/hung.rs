@@ -125,7 +125,7 @@ fn place(hung: &Hung) -> String {
     let function = function.map_or_else(|| hung.call.clone(), |name| notes::function(name));
     match (&hung.on, hung.lock) {
         (Some(on), true) => format!("{function} for {}", lock(on)),
-        (Some(on), false) if on.ends_with(PYTHON_LOCK) => {
+        (Some(on), false) if on.contains(PYTHON_LOCK) => {
             format!("{function} for {}", lock(on))
         }
         (Some(on), false) if is_awaited(on) => format!("{function} for {on}"),

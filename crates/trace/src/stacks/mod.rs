@@ -19,7 +19,7 @@ use files::Files;
 use functions::Functions;
 use image::Image;
 use indexmap::IndexSet;
-use model::runtime::{PYTHON_LOCK, awaited, is_library, is_runtime};
+use model::runtime::{PYTHON_LOCKS, awaited, is_library, is_runtime};
 use process::{Mapping, Process, Rules, Spot};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -133,8 +133,8 @@ pub struct Named {
 pub struct Waiting {
     /// The innermost function that is neither of the C library nor of a runtime, and its line if that is known.
     pub function: Option<Arc<str>>,
-    /// The thread waits for a lock of Python.
-    pub python_lock: bool,
+    /// What of Python's `threading` the thread waits for.
+    pub python_lock: Option<&'static str>,
     /// The kind of what it waits for in a function of the C library.
     pub awaited: Option<&'static str>,
 }
@@ -465,9 +465,11 @@ impl Stacks {
                 python::function_of(&memory, version, &python, live.pid)
             });
             let mut names = frames.iter().map(|frame| self.name(*frame));
+            let waited_for = names.clone().find_map(|name| awaited(&name));
+            let lock = names.find_map(|name| PYTHON_LOCKS.iter().find(|lock| *lock.0 == *name));
             let waiting = Waiting {
-                awaited: names.clone().find_map(|name| awaited(&name)),
-                python_lock: names.any(|name| *name == *PYTHON_LOCK),
+                awaited: waited_for,
+                python_lock: lock.map(|(_, class)| *class),
                 function: script.or_else(|| self.program_line(&frames)),
             };
             Some((live.pid, waiting))

@@ -26,7 +26,7 @@ impl Version {
     }
 }
 
-static VERSIONS: [Version; 3] = [
+static VERSIONS: [Version; 4] = [
     Version {
         name: "3.11",
         at: [40, 16, 8, 160, 56, 8, 48, 32, 56, 72, 48, 0],
@@ -41,6 +41,11 @@ static VERSIONS: [Version; 3] = [
         name: "3.13",
         at: [632, 7344, 8, 160, 0, 72, 8, 0, 56, 68, 40, 0],
         instructions: 200,
+    },
+    Version {
+        name: "3.14",
+        at: [808, 7344, 8, 160, 0, 72, 8, 0, 56, 68, 40, 0],
+        instructions: 208,
     },
 ];
 
@@ -144,6 +149,8 @@ enum Field {
     Characters,
 }
 
+/// Bits of a reference that are no part of the object's address, from Python 3.14 on.
+const TAGS: u64 = 7;
 /// Offsets in code objects, in texts and in bytes that all versions have in common.
 const CODE_FILE: u64 = 112;
 const CODE_NAME: u64 = 128;
@@ -207,7 +214,7 @@ impl Memory<'_> {
 
     /// The function of a frame, and the offset of its instruction.
     fn function(&self, frame: u64) -> Option<(Function, u64)> {
-        let code = self.field(frame, Field::Code)?;
+        let code = self.field(frame, Field::Code)? & !TAGS;
         let instruction = self.field(frame, Field::Instruction)?;
         let [path, name, lines] =
             [CODE_FILE, CODE_NAME, CODE_LINES].map(|field| self.word(code.checked_add(field)?));
