@@ -571,7 +571,7 @@ fn a_log_of_many_processes_has_advice_about_their_starts() {
         .collect();
     assert_eq!(
         tree,
-        [("sh".to_string(), 41, 121), ("sh true".to_string(), 40, 80)]
+        [("sh".to_string(), 41, 122), ("sh true".to_string(), 40, 80)]
     );
     expect_in(
         shown(&log, "why log"),

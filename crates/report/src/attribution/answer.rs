@@ -96,14 +96,8 @@ fn untold_waits(profile: &Profile, attribution: &Attribution) -> Option<String> 
         return None;
     }
     let waits = profile.totals(By::Call).into_iter();
-    let waits = waits.map(|total| {
-        (
-            total.count.call,
-            total.count.blocked_ns.unwrap_or(0) as f64 / 1e9,
-        )
-    });
-    let mut waits: Vec<(String, f64)> = waits.collect();
-    waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let waits = waits.map(|total| (total.count.call, s(total.count.blocked_ns.unwrap_or(0))));
+    let waits = waits.sorted_by(|a, b| b.1.total_cmp(&a.1)).collect_vec();
     let all_s: f64 = waits.iter().map(|(_, seconds)| seconds).sum();
     if all_s <= attribution.time.cpu_s? {
         return None;

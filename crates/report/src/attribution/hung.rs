@@ -124,13 +124,11 @@ fn place(hung: &Hung) -> String {
     let function = hung.function.as_ref();
     let function = function.map_or_else(|| hung.call.clone(), |name| notes::function(name));
     match (&hung.on, hung.lock) {
-        (Some(on), true) => format!("{function} for {}", lock(on)),
-        (Some(on), false) if on.contains(PYTHON_LOCK) => {
+        (Some(on), is_lock) if is_lock || on.contains(PYTHON_LOCK) || is_awaited(on) => {
             format!("{function} for {}", lock(on))
         }
-        (Some(on), false) if is_awaited(on) => format!("{function} for {on}"),
-        (Some(on), false) if hung.function.is_none() => format!("{function} {}", object(on)),
-        (Some(on), false) => format!("{function}: {} {}", hung.call, object(on)),
+        (Some(on), _) if hung.function.is_none() => format!("{function} {}", object(on)),
+        (Some(on), _) => format!("{function}: {} {}", hung.call, object(on)),
         (None, _) if hung.function.is_none() => function,
         (None, _) => format!("{function}: {}", hung.call),
     }

@@ -145,7 +145,7 @@ impl<'a> ProfileDocument<'a> {
                 .iter()
                 .map(|group| Process {
                     group,
-                    sum: Sum::over_group(profile, group),
+                    sum: Sum::new(profile, group.calls.iter().sum()),
                 })
                 .collect(),
             objects: &profile.objects,
@@ -180,11 +180,5 @@ impl Sum {
             wall_share,
             count,
         }
-    }
-
-    fn over_group(profile: &Profile, group: &ProcessGroup) -> Sum {
-        let mut all = CallCount::default();
-        group.calls.iter().for_each(|count| all.add(count));
-        Sum::new(profile, all)
     }
 }

@@ -74,7 +74,7 @@ impl Threads {
     /// The process of a thread.
     pub fn process(&self, thread: u64) -> u64 {
         let mut process = thread;
-        // As in `name`, parents can form a cycle.
+        // As in `path`, parents can form a cycle.
         for _ in 0..64 {
             match self.parents.get(&process) {
                 Some((parent, _)) if self.threads.contains(&process) => process = *parent,
@@ -146,19 +146,24 @@ impl Threads {
             .collect()
     }
 
-    /// The programs that led to the one that the caller's thread ran. A child runs the program of its parent until it executes another.
+    /// The programs that led to the one that the caller's thread ran. Children and threads run the program of their parent until they
+    /// execute another.
     fn path(&self, caller: Caller) -> Vec<String> {
         let (mut thread, mut program) = caller;
         let mut names = Vec::new();
-        // As in `name`, parents can form a cycle.
+        // In a log merged from several, parents can form a cycle.
         for _ in 0..64 {
-            let programs = self.programs.get(&thread).into_iter().flatten();
-            let programs: Vec<&String> = programs.take(program).collect();
-            names.extend(programs.into_iter().rev().cloned());
-            match self.parents.get(&thread) {
-                Some(parent) => (thread, program) = *parent,
-                None => break,
-            }
+            let programs = self.programs.get(&thread).map_or(&[][..], Vec::as_slice);
+            names.extend(programs.iter().take(program).rev().cloned());
+            let Some(parent) = self.parents.get(&thread) else {
+                break;
+            };
+            (thread, program) = *parent;
+        }
+        // The first process before its execve.
+        if names.is_empty() {
+            let programs = self.programs.get(&thread);
+            names.extend(programs.and_then(|programs| programs.first()).cloned());
         }
         names.reverse();
         names
@@ -180,28 +185,6 @@ impl Threads {
 
     /// The name of the program that the caller's thread ran at that time; before its first execve, that of its parent.
     pub fn name(&self, caller: Caller) -> String {
-        let (mut thread, mut program) = caller;
-
-        // In a log merged from several, parents can form a cycle.
-        // Threads run the program of the thread that made them until they execute one.
-        for _ in 0..64 {
-            if let Some(index) = program.checked_sub(1) {
-                let name = self
-                    .programs
-                    .get(&thread)
-                    .and_then(|names| names.get(index));
-                return name.cloned().unwrap_or_default();
-            }
-            let Some(parent) = self.parents.get(&thread) else {
-                break;
-            };
-            (thread, program) = *parent;
-        }
-        // The first process before its execve.
-        self.programs
-            .get(&thread)
-            .and_then(|names| names.first())
-            .cloned()
-            .unwrap_or_default()
+        self.path(caller).pop().unwrap_or_default()
     }
 }

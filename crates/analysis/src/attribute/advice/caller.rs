@@ -400,11 +400,6 @@ impl<'a> Part<'a> {
             ..self.advice(items, saved)
         }
     }
-
-    pub fn avoid(self, items: u64) -> Advice {
-        let saved = self.left_out();
-        self.advice(items, saved)
-    }
 }
 
 fn plus(sum: Option<f64>, ns: Option<u64>, share: f64) -> Option<f64> {

@@ -160,7 +160,8 @@ fn faults_again(caller: &Caller) -> Option<f64> {
     let first = usage.peak_rss_kib? as f64 * 1024.0 / PAGE * started.max(1) as f64;
     let programs = caller.workload.programs.values();
     let others = programs.filter(|program| {
-        let given = program.counts.iter().filter(|count| gives_back(count));
+        let given = program.counts.iter();
+        let given = given.filter(|count| WAYS.iter().any(|way| (way.gives)(count)));
         added(given.map(|count| count.calls)) > program.processes.saturating_mul(AGAIN)
     });
     let cpu_s: f64 = others.map(|program| program.cpu_s).sum();
@@ -170,10 +171,6 @@ fn faults_again(caller: &Caller) -> Option<f64> {
         1.0
     };
     Some((usage.minor_faults? as f64 - first).max(0.0) * share)
-}
-
-fn gives_back(count: &CallCount) -> bool {
-    WAYS.iter().any(|way| (way.gives)(count))
 }
 
 /// Seconds of so many page faults: those that were sampled outside of calls in proportion, else the usual ones.

@@ -94,9 +94,10 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let stems: BTreeSet<&str> = searched.keys().map(|path| stem(path)).collect();
     let tried = lookups(caller).filter(|object| stems.contains(stem(&object.name)));
     let items = added(tried.map(|object| done(&object.count)));
+    let saved = part.left_out();
     vec![Advice {
         items,
-        ..about(part.avoid(0), uses.into_values().collect())
+        ..about(part.advice(0, saved), uses.into_values().collect())
     }]
 }
 
