@@ -128,7 +128,7 @@ fn a_budget_fails_a_command_that_succeeds() {
     let said = stderr(&over);
     expect_in(
         &said,
-        ["syscost: --budget openat=1 exceeded: ", ", of which "],
+        ["syscost: --budget openat=1 exceeded: ", ", among them "],
     );
     let named = needs!(shell(
         "cat /dev/null /dev/null /dev/null",

@@ -431,7 +431,7 @@ fn the_longest_calls_of_several_processes_are_the_answer() {
     log += &"7 1795991001.700000 getdents64(4</srv>, [], 9) = 0 <0.004000>\n".repeat(200);
     expect_in(
         shown(&log, "why log").replace("\n  ", " "),
-        "Most time in calls: app: read of pipe:[17] 1.50 s; app: getdents64 of /srv 0.8000 s. No advice",
+        "Most time in calls beyond strace's stops: app: read of pipe:[17] 1.50 s; app: getdents64 of /srv 0.8000 s. No advice",
     );
     let write = "7 1795991002.700000 write(4</srv/log>, \"x\", 1) = 1 <0.000020>\n";
     let sync = "7 1795991002.710000 fsync(4</srv/log>) = 0 <0.004000>\n";

@@ -212,3 +212,55 @@ fn wall_time_is_divided_by_what_the_threads_did() {
         tree.usage
     );
 }
+
+const SPIN: &str = "
+unsigned long busy(unsigned long x) { for (int i = 0; i < 1000; i++) x = x * 31 + i; return x; }
+int main(void) { volatile unsigned long x = 1; for (;;) x = busy(x); }
+";
+
+/// It makes no system call.
+#[test]
+fn a_process_that_only_computes_is_answered_with_its_function() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    place.write("spin.c", SPIN);
+    let program = place.path().join("spin");
+    assert!(cc(format!(
+        "-O1 -fno-inline -o {} {}",
+        program.display(),
+        place.path().join("spin.c").display()
+    )));
+    let spin = running(&program, "");
+    let ran = place.run(format!("why --for 1 --report - -p {}", id(&spin)));
+    expect_status(&ran, 0);
+    expect_in(stdout(&ran), ["CPU-bound: ", "busy()"]);
+}
+
+const SPIN_NODE: &str = "
+function busy() { let x = 0; for (let i = 0; i < 5e6; i++) x += (i * 7) % 13; return x; }
+const begun = Date.now();
+while (Date.now() - begun < 1500) busy();
+console.log(process.pid);
+";
+
+#[test]
+fn functions_that_were_compiled_at_run_time_are_named_in_user_mode() {
+    if !has_bpf() {
+        return;
+    }
+    if Command::new("node").arg("--version").output().is_err() {
+        return skip("no node");
+    }
+    let place = Place::new();
+    place.write("spin.js", SPIN_NODE);
+    for (option, expected) in [("--perf-basic-prof", "busy (spin.js:2)"), ("", "[unknown]")] {
+        let ran = place.run(format!("why -o p.json -- node {option} spin.js"));
+        expect_status(&ran, 0);
+        // Node leaves its map.
+        let _ = fs::remove_file(format!("/tmp/perf-{}.map", stdout(&ran).trim()));
+        let functions = &place.parsed("p.json")["usage"]["outside"]["functions"];
+        assert_eq!(functions[0]["name"], expected, "{functions:#}");
+    }
+}

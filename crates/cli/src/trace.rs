@@ -23,6 +23,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use store::StoreError;
 use sys::Sources;
+use sys::bpf::layout::SLOWEST;
 use sys::taxes::taxes;
 use trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 
@@ -64,10 +65,11 @@ pub struct TraceArgs {
         long,
         value_name = "N",
         default_value_t = 0,
+        value_parser = clap::value_parser!(u64).range(..=SLOWEST as u64),
         hide_default_value = true,
         hide_short_help = true
     )]
-    slowest: usize,
+    slowest: u64,
     /// Keep only the program's name, without the command's arguments, which may hold secrets.
     #[arg(long)]
     no_arguments: bool,
@@ -280,7 +282,7 @@ impl TraceArgs {
                 stacks: self.stacks,
                 paths: self.paths || self.rows() == By::Path,
                 descriptors: self.descriptors || self.rows() == By::Descriptor,
-                slowest: self.slowest,
+                slowest: self.slowest as usize,
                 ..More::default()
             },
         })

@@ -15,7 +15,7 @@ use super::target::TargetArgs;
 use super::trace::{self, Report};
 use super::words::parsed;
 use analysis::attribute::attribute;
-use model::{Ending, Profile};
+use model::{Ending, Outside, Profile};
 use report::{
     Format, ProfileDocument, Screen, WhyDocument, WhyView, sampled_table, why_document,
     write_answer,
@@ -127,7 +127,10 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     let mut profile = ::trace::run(&options, &mut note::<str>)?;
     let ended = trace::exit(&profile);
     let has_exited = matches!(profile.ending, Some(Ending::Exited(_)));
-    let has_calls = profile.all_calls().calls > 0 || args.sampled;
+    let computes = |outside: &Outside| outside.samples > 0;
+    let has_calls = profile.all_calls().calls > 0
+        || args.sampled
+        || profile.usage.outside.as_ref().is_some_and(computes);
     elsewhere =
         elsewhere.filter(|asked| has_exited && has_calls && asked.may_repeat(&profile, args.yes));
     elsewhere.iter_mut().try_for_each(Asked::traced)?;
@@ -137,7 +140,10 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     profile.host.taxes = taxes(&Sources::default());
     let stored = trace::store(&profile, args.out.as_deref());
     trace::tell_lost(profile.tracer.lost);
-    ensure!(has_calls, "no system call was seen: nothing to explain");
+    ensure!(
+        has_calls,
+        "neither system calls nor samples were seen: nothing to explain"
+    );
     // A document and a file are written as a whole.
     let is_whole = format == Format::Json || matches!(report, Report::File(_));
     if elsewhere.is_none() || !is_whole {

@@ -6,10 +6,10 @@ use super::hung::hung_lines;
 use super::ledger::{ledger_rows, waited};
 use super::notes;
 use super::rows::Row;
-use super::time::time_rows;
+use super::time::{NOT_KNOWN, RUNNABLE, time_rows};
 use super::why::ALL;
 use crate::numbers::{counted, duration, percent};
-use crate::profile::notes::programs;
+use crate::profile::notes::{program_times, programs};
 use analysis::attribute::Attribution;
 use analysis::attribute::advice::Advice;
 use analysis::attribute::blocked::Because;
@@ -55,7 +55,7 @@ pub fn answer(profile: &Profile, attribution: &Attribution) -> Vec<String> {
         .advice
         .first()
         .is_some_and(|first| first.rule == QUOTA);
-    if !profile.is_service() && computes && !is_throttled {
+    if computes && !is_throttled {
         lines.extend(user_bound(profile, &attribution.time));
     }
     match attribution.advice.first() {
@@ -148,7 +148,12 @@ fn most_time(profile: &Profile, attribution: &Attribution) -> Option<String> {
     if time.cpu_s.is_none()
         && let Some(longest) = longest_calls(profile)
     {
-        return Some(format!("Most time in calls: {longest}."));
+        let stops = if logged_s(profile) > 0.0 {
+            " beyond strace's stops"
+        } else {
+            ""
+        };
+        return Some(format!("Most time in calls{stops}: {longest}."));
     }
     if attribution.entering.is_some() && is_stopped(time) {
         return None;
@@ -162,18 +167,31 @@ fn most_time(profile: &Profile, attribution: &Attribution) -> Option<String> {
     let answers = ledger.is_some_and(|ledger| ledger.requests.is_some());
     let is_left_out = answers || ledger.is_some_and(|ledger| is_worked(ledger, time));
     rows.retain(|row| {
-        !(is_left_out && row.name.starts_with(IDLE) || WORKED_FOR.contains(&&*row.name))
+        // The tracer's own time around the command.
+        let is_around = row.name == NOT_KNOWN && !row.what.is_empty();
+        !(is_around
+            || is_left_out && row.name.starts_with(IDLE)
+            || WORKED_FOR.contains(&&*row.name))
     });
     let least_s = LEAST * rows.iter().map(|row| row.seconds).sum::<f64>();
     let rows = rows.iter().filter(|row| row.seconds >= least_s);
-    let rows = rows.sorted_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    let rows = rows.take(MOST_ROWS).map(part).join("; ");
+    let rows: Vec<&Row> = rows
+        .sorted_by(|a, b| b.seconds.total_cmp(&a.seconds))
+        .take(MOST_ROWS)
+        .collect();
+    let waits = rows.first().is_some_and(|row| row.name == RUNNABLE);
+    let others = if waits && profile.usage.has_one_thread() && profile.usage.throttled.is_none() {
+        " Other programs use the CPUs."
+    } else {
+        ""
+    };
+    let rows = rows.into_iter().map(part).join("; ");
     if rows.is_empty() {
         return None;
     }
     let of_busy = if answers { " of busy threads" } else { "" };
     let programs = programs(profile, MOST_ROWS).map_or_else(String::new, |text| format!(" {text}"));
-    Some(format!("Most time{of_busy}: {rows}.{programs}"))
+    Some(format!("Most time{of_busy}: {rows}.{others}{programs}"))
 }
 
 /// Whether busy threads explain the wall time: those that wait, as a runtime's own, delay nothing.
@@ -368,20 +386,29 @@ fn user_bound(profile: &Profile, time: &Spent) -> Option<String> {
         Some(_) => "wall time",
         None => "CPU time",
     };
-    let place = computing(profile).map_or_else(String::new, |function| {
-        format!(", most of it in {}", notes::function(function))
-    });
+    let place = computing(profile).map(notes::function);
+    let place = place.or_else(|| main_program(profile));
+    let place = place.map_or_else(String::new, |place| format!(", most of it in {place}"));
     Some(format!(
         "CPU-bound: {}% of the {whole}{without} is user mode, not system calls{place}.",
         percent(100.0 * share)
     ))
 }
 
+/// The one of several programs that takes most of the CPU time.
+fn main_program(profile: &Profile) -> Option<String> {
+    let times = program_times(profile);
+    let all: u64 = times.iter().map(|(_, ns)| ns).sum();
+    let (name, ns) = times.first().filter(|_| times.len() > 1)?;
+    (2 * ns > all).then(|| name.to_string())
+}
+
 /// The function that most of the samples found.
 fn computing(profile: &Profile) -> Option<&str> {
     let outside = profile.usage.outside.as_ref()?;
     let first = outside.functions.first()?;
-    let is_most = 2 * first.samples > outside.samples && !first.name.contains("0x");
+    let has_name = !first.name.contains("0x") && !first.name.starts_with('[');
+    let is_most = 2 * first.samples > outside.samples && has_name;
     is_most.then_some(first.name.as_str())
 }
 

@@ -97,7 +97,8 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
         (false, false) => None,
     };
     let notes = note.map(str::to_string).into_iter();
-    let by = if by_threads { "time on a CPU" } else { "time" };
+    let runs = by_threads && rows.iter().any(|row| row.count.on_cpu_ns > Some(0));
+    let by = if runs { "time on a CPU" } else { "time" };
     columns
         .table()
         .titled(format!("System calls by {by}"))

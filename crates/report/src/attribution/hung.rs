@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 
 const MOST: usize = 3;
 /// Nothing in a Lock shows its owner.
+pub const SHOWS_ALL: &str = "'--view all' shows all.";
 const PYTHON_LOCK: &str = " threading.Lock";
 /// The port of name servers.
 const DNS: u16 = 53;
@@ -35,7 +36,7 @@ pub fn hung_lines(attribution: &Attribution) -> Vec<String> {
     if lines.len() > MOST {
         let more = counted((lines.len() - MOST) as u64, "more long wait");
         lines.truncate(MOST);
-        lines.push(format!("{more}: '--view all' shows all."));
+        lines.push(format!("{more}: {SHOWS_ALL}"));
     }
     lines
 }

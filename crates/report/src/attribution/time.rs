@@ -14,6 +14,7 @@ use model::prose::some;
 use std::collections::HashSet;
 
 /// Woken or preempted, and not on a CPU yet.
+pub const NOT_KNOWN: &str = "not known";
 pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
 
 /// Smaller shares of the time are not drawn.
@@ -43,7 +44,7 @@ pub fn name(kind: PartKind) -> (String, ShareKind) {
         }
         PartKind::OutsideCalls => ("outside system calls", ShareKind::User),
         PartKind::BlockedOutside => ("waiting outside calls", ShareKind::Blocked),
-        PartKind::Rest => ("not known", ShareKind::Unknown),
+        PartKind::Rest => (NOT_KNOWN, ShareKind::Unknown),
     };
     (name.to_string(), share)
 }

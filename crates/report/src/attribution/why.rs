@@ -2,7 +2,7 @@
 //! predictions for other machines. This module decides their order and length.
 
 use super::answer::answer;
-use super::hung::{all_hung, hung_lines};
+use super::hung::{SHOWS_ALL, all_hung, hung_lines};
 use super::ledger::ledger_table;
 use super::notes::{is_traced, range};
 use super::rings::rings;
@@ -143,6 +143,9 @@ fn why_tables(profile: &Profile, attribution: &Attribution, length: Length) -> V
         tables.push(time_table(&title, time, &attribution.waits, length));
     }
     tables[0].cautions = answer(profile, attribution);
+    tables[0]
+        .cautions
+        .retain(|line| !is_all || !line.ends_with(SHOWS_ALL));
     if let Some(last) = tables.last_mut() {
         last.notes.extend(verdicts(profile, attribution));
         if !is_short {
@@ -205,6 +208,7 @@ fn warnings(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item 
 fn verdicts(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item = String> {
     let entering = attribution.entering.as_ref();
     entering
+        .filter(|entering| entering.null_call_ns >= 0.5)
         .map(|entering| without_entering(entering, &attribution.time))
         .into_iter()
         .chain(goroutines(profile))
@@ -295,7 +299,7 @@ fn priced(profile: &Profile) -> Option<String> {
 }
 
 fn paths(profile: &Profile) -> Option<String> {
-    if profile.source.is_some() || !profile.objects.is_empty() {
+    if profile.source.is_some() || !profile.objects.is_empty() || profile.all_calls().calls == 0 {
         return None;
     }
     Some("Repeated look-ups are unknown: 'syscost trace --paths' records them.".to_string())

@@ -332,7 +332,7 @@ pub fn exceeded_line(exceeded: &Exceeded, profile: &Profile) -> String {
     let parts = parts.map(|part| format!("{} {}", thousands(part.calls as f64), named(part, call)));
     let which = match some(parts, 3) {
         none if none.is_empty() => none,
-        parts => format!(", of which {parts} (a call may be several of these)"),
+        parts => format!(", among them {parts}"),
     };
     format!(
         "--budget {} exceeded: {} {}{which}{}",

@@ -72,12 +72,12 @@ fn size(cause: &Cause, difference: f64) -> String {
     }
 }
 
-/// Where the table of calls has another figure: ` Traced: 0.17 s, summed over parallel threads.`
+/// Where the table of calls has another figure: ` Traced, summed over threads: 0.17 s.`
 fn scaled(versus: &Versus, cause: &Cause, difference: f64) -> String {
     let traced = traced(versus, cause).unwrap_or_default().abs();
     if cause.seconds.abs().min(difference.abs()) < (1.0 - APART) * traced {
         let text = TimeUnit::for_seconds(traced).with_name(traced);
-        format!(" Traced: {text}, summed over parallel threads.")
+        format!(" Traced, summed over threads: {text}.")
     } else {
         String::new()
     }
@@ -138,10 +138,10 @@ fn describe(versus: &Versus, cause: &Cause) -> String {
             "on a CPU outside of timed calls (too short to separate user mode from the kernel)"
                 .to_string()
         }
-        CauseOf::Waiting => {
-            "waiting outside of timed system calls, for example for a CPU or a sandbox's supervisor"
-                .to_string()
+        CauseOf::Waiting if versus.by_calls.is_some() => {
+            "waiting outside of timed system calls, for example for a CPU or the sandbox's supervisor".to_string()
         }
+        CauseOf::Waiting => "waiting outside of system calls, for example for a CPU".to_string(),
         CauseOf::OutsideCalls => {
             let total = versus.calls.as_ref().and_then(|calls| calls.total.as_ref());
             let calls = total.map_or(0, |total| total.counts[1].calls.median);

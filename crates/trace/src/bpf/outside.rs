@@ -2,7 +2,7 @@
 //! The calibrated overhead holds as long as the samples do not contradict it.
 
 use super::samples::{entry, ran_ns};
-use crate::stacks::Reader;
+use crate::stacks::{Reader, UNKNOWN};
 use model::{INTERRUPT, Outside, PAGE_FAULT, Profile, SampledFunction};
 use stats::share_interval;
 use std::cmp::Reverse;
@@ -48,17 +48,16 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
         Some(samples.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
 }
 
-/// The functions in user space that samples found most often, those of Python with the line of most samples. Mappings come from
-/// `reader`, which has looked at living processes.
+/// The functions in user space that samples found most often, those of Python with the line of most samples; the first is "[unknown]" if
+/// most samples have none. Mappings come from `reader`, which has looked at living processes.
 pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
     let places = raw.places.clone();
     let functions = reader.ask(move |stacks| {
         let mut functions: BTreeMap<(String, String), BTreeMap<Option<i64>, u64>> = BTreeMap::new();
         for (place, samples) in places.iter().filter(|(place, _)| place.process > 0) {
-            if let Some((name, object, line)) = stacks.function(place) {
-                let lines = functions.entry((name, object)).or_default();
-                *lines.entry(line).or_default() += samples;
-            }
+            let (name, object, line) = stacks.function(place).unwrap_or_default();
+            let lines = functions.entry((name, object)).or_default();
+            *lines.entry(line).or_default() += samples;
         }
         functions
     });
@@ -72,6 +71,11 @@ pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
         samples: lines.values().sum(),
     });
     let mut all: Vec<SampledFunction> = functions.collect();
+    let half = all.iter().map(|function| function.samples).sum::<u64>() / 2;
+    all.retain(|function| !function.name.is_empty() || function.samples > half);
+    for unnamed in all.iter_mut().filter(|function| function.name.is_empty()) {
+        unnamed.name = UNKNOWN.to_string();
+    }
     all.sort_by_key(|function| Reverse(function.samples));
     all.truncate(MOST_FUNCTIONS);
     all

@@ -545,10 +545,14 @@ impl Stacks {
         files
             .budget
             .timed(|| process.mapping_at(address).is_none() && process.read(pid, files));
+        if process.mapping_at(address).is_none() {
+            // Remembers where its map of compiled functions is.
+            self.frame(pid, Spot::At(address));
+        }
     }
 
     /// The function at a sampled place, its file, and its line in a script. A process must have been read by `look`.
-    pub fn function(&self, place: &Place) -> Option<(String, String, Option<i64>)> {
+    pub fn function(&mut self, place: &Place) -> Option<(String, String, Option<i64>)> {
         let Place {
             process: pid,
             address,
@@ -565,7 +569,12 @@ impl Stacks {
                 Some(line),
             ));
         }
-        let mapping = self.on_cpus.get(&pid)?.mapping_at(address)?;
+        let process = self.on_cpus.get(&pid)?;
+        let Some(mapping) = process.mapping_at(address) else {
+            let compiled = self.frame(pid, Spot::At(address));
+            let name = self.name(compiled);
+            return (*name != *UNKNOWN).then(|| (name.to_string(), String::new(), None));
+        };
         let offset = address - mapping.start + mapping.offset;
         let name = self.files.budget.timed(|| mapping.image.function(offset))?;
         Some((name, mapping.image.name.clone(), None))
