@@ -3,7 +3,7 @@
 use crate::attribution::notes::{function, is_traced};
 use crate::numbers::{counted, duration, thousands};
 use analysis::attribute::Attribution;
-use analysis::attribute::advice::{Advice, Time};
+use analysis::attribute::advice::{Advice, PathUse, Time};
 use analysis::attribute::seconds::Seconds;
 use model::prose::some;
 
@@ -138,7 +138,10 @@ fn calls(advice: &Advice) -> String {
 
 /// `, most time on a.h (150,000 calls), b.h (149,000 calls)`
 fn most(advice: &Advice, paths: usize) -> String {
-    let named = advice.paths.iter().take(paths);
+    // A path with few of the calls may be one that another function looks up.
+    let is_of_function =
+        |path: &&PathUse| advice.function.is_none() || 20 * path.calls >= advice.calls;
+    let named = advice.paths.iter().take(paths).filter(is_of_function);
     let named: Vec<String> = named
         .map(|path| format!("{} ({})", path.path, counted(path.calls, "call")))
         .collect();

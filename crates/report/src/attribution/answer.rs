@@ -37,6 +37,8 @@ const WORKED_FOR: [&str; 2] = ["idle: other threads", "idle: children"];
 /// From this share of the threads' time on, waiting for locks or servers is an answer.
 const WAIT_BOUND: f64 = 0.1;
 const MOST_FUNCTIONS: usize = 2;
+/// With less CPU time, other waits bound what the program takes without its locks.
+const LEAST_BOUND: f64 = 0.1;
 /// Parts with a smaller share of the time are not named in the answer.
 const LEAST: f64 = 0.05;
 
@@ -341,9 +343,13 @@ fn without_locks(profile: &Profile, time: &Spent) -> String {
         .filter(|part| part.kind == PartKind::Tracer);
     let tracing_s: f64 = tracing.filter_map(|part| part.cpu_s).sum();
     let work_s = cpu_s - tracing_s - s(locks.on_cpu_ns.unwrap_or(0));
+    let least_s = (work_s / cpus.max(1) as f64).min(wall_s);
+    if least_s < LEAST_BOUND * wall_s {
+        return String::new();
+    }
     format!(
         " Without them the program takes at least {} of these {}: {} of other CPU time on {}.",
-        duration((work_s / cpus.max(1) as f64).min(wall_s)),
+        duration(least_s),
         duration(wall_s),
         duration(work_s),
         counted(cpus, "CPU")

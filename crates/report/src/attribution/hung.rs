@@ -10,8 +10,8 @@ use model::runtime::is_awaited;
 use std::net::SocketAddr;
 
 const MOST: usize = 3;
-/// Nothing in a Lock shows its owner.
 pub const SHOWS_ALL: &str = "'--view all' shows all.";
+/// Nothing in a Lock shows its owner.
 const PYTHON_LOCK: &str = " threading.Lock";
 /// The port of name servers.
 const DNS: u16 = 53;

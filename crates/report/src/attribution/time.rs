@@ -13,8 +13,8 @@ use model::Profile;
 use model::prose::some;
 use std::collections::HashSet;
 
-/// Woken or preempted, and not on a CPU yet.
 pub const NOT_KNOWN: &str = "not known";
+/// Woken or preempted, and not on a CPU yet.
 pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
 
 /// Smaller shares of the time are not drawn.

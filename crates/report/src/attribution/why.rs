@@ -208,6 +208,7 @@ fn warnings(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item 
 fn verdicts(profile: &Profile, attribution: &Attribution) -> impl Iterator<Item = String> {
     let entering = attribution.entering.as_ref();
     entering
+        // Calls that only wait take no time that could bound the entries.
         .filter(|entering| entering.null_call_ns >= 0.5)
         .map(|entering| without_entering(entering, &attribution.time))
         .into_iter()
