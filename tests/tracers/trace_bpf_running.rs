@@ -214,13 +214,19 @@ fn wall_time_is_divided_by_what_the_threads_did() {
 }
 
 const SPIN: &str = "
+#include <unistd.h>
 unsigned long busy(unsigned long x) { for (int i = 0; i < 1000; i++) x = x * 31 + i; return x; }
-int main(void) { volatile unsigned long x = 1; for (;;) x = busy(x); }
+int main(int count, char **arguments)
+{
+	volatile unsigned long x = 1;
+	for (int i = 0; count == 1 || i < 100; i++, count > 1 && getppid())
+		for (int j = 0; j < 1000; j++) x = busy(x);
+}
 ";
 
-/// It makes no system call.
+/// Without arguments, it makes no system call.
 #[test]
-fn a_process_that_only_computes_is_answered_with_its_function() {
+fn a_program_that_computes_is_answered_with_its_function() {
     if !has_bpf() {
         return;
     }
@@ -236,6 +242,10 @@ fn a_process_that_only_computes_is_answered_with_its_function() {
     let ran = place.run(format!("why --for 1 --report - -p {}", id(&spin)));
     expect_status(&ran, 0);
     expect_in(stdout(&ran), ["CPU-bound: ", "busy()"]);
+    let ran = place.run(format!("why -o p.json -- {} calls", program.display()));
+    expect_status(&ran, 0);
+    let functions = &place.parsed("p.json")["usage"]["outside"]["functions"];
+    assert_eq!(functions[0]["name"], "busy", "{functions:#}");
 }
 
 const SPIN_NODE: &str = "

@@ -74,6 +74,41 @@ fn the_cpu_time_of_python_is_in_functions_of_python() {
     }
 }
 
+const SPIN: &str = "
+def parse():
+    for x in range(100_000): x * x
+while True: parse()
+";
+
+/// It makes no system call while it is traced.
+#[test]
+fn a_running_python_that_only_computes_has_functions_of_python() {
+    if !has_bpf() {
+        return;
+    }
+    for python in pythons() {
+        let place = Place::new();
+        place.write("spin.py", SPIN);
+        let mut command = Command::new(&python);
+        command.arg("spin.py").current_dir(place.path());
+        let spin = Job::of(command.process_group(0).spawn().unwrap());
+        sleep(Duration::from_secs(1));
+        let ran = place.run(format!(
+            "why --for 3 -o p.json --report - -p {}",
+            spin.pid()
+        ));
+        expect_status(&ran, 0);
+        let profile = place.parsed("p.json");
+        let first = &profile["usage"]["outside"]["functions"][0];
+        assert_eq!(
+            first["name"],
+            "parse (spin.py:3)",
+            "{python}: {}",
+            stdout(&ran)
+        );
+    }
+}
+
 const LOCKS: &str = "
 import socket, select, threading
 lock = threading.Lock()

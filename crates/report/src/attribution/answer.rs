@@ -150,7 +150,7 @@ fn most_time(profile: &Profile, attribution: &Attribution) -> Option<String> {
     if time.cpu_s.is_none()
         && let Some(longest) = longest_calls(profile)
     {
-        let stops = if logged_s(profile) > 0.0 {
+        let stops = if logged_s(profile) > 0.0 && profile.tracer.kind == "strace" {
             " beyond strace's stops"
         } else {
             ""

@@ -36,8 +36,12 @@ pub fn sentence(versus: &Versus) -> String {
         unit.text(most.abs())
     );
     let Some((first, others)) = named(&versus.causes, difference).split_first() else {
+        let parts = match versus.calls {
+            Some(_) => "no part of it is larger than the others",
+            None => "the calls of one were not counted, so its parts are not known",
+        };
         return format!(
-            " The commands differ by {whole}; no part of it is larger than the others.{}",
+            " The commands differ by {whole}; {parts}.{}",
             counts(versus)
         );
     };

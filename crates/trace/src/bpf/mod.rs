@@ -28,7 +28,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 use sys::bpf::layout::state;
-use sys::bpf::{self, Calibration, Config, Each, GroupBy, Kind, Live, MANY, Programs, Raw, Scope};
+use sys::bpf::{
+    self, Calibration, Config, Each, GroupBy, Kind, Live, MANY, Programs, Python, Raw, Scope,
+};
 use sys::{pidfd, tracee, tree};
 
 pub const KIND: TracerKind = TracerKind {
@@ -312,11 +314,13 @@ impl Bpf {
         if self.detail == Detail::Times && self.programs.sampling().is_some() {
             let mut places = self.programs.places().unwrap_or_default();
             places.retain(|(place, _)| place.process > 0 && place.code == 0);
-            self.reader.ask(move |stacks| {
+            let pythons = self.reader.ask(move |stacks| {
                 for (place, _) in places {
                     stacks.look(place.process, place.address);
                 }
+                stacks.pythons()
             });
+            self.set_pythons(pythons);
         }
     }
 
@@ -339,12 +343,16 @@ impl Bpf {
                 stacks.forget();
                 stacks.pythons()
             });
-            for (pid, python) in pythons.unwrap_or_default() {
-                // An error only means that functions of scripts have no names.
-                let _ = self.programs.set_python(pid, &python);
-            }
+            self.set_pythons(pythons);
         }
         are_new
+    }
+
+    fn set_pythons(&self, found: Option<Vec<(u32, Python)>>) {
+        for (pid, python) in found.unwrap_or_default() {
+            // An error only means that functions of scripts have no names.
+            let _ = self.programs.set_python(pid, &python);
+        }
     }
 
     fn collected(&self, followed: &Followed) -> Result<(Profile, bool)> {

@@ -183,10 +183,8 @@ impl Stacks {
     }
 
     fn python(&self, pid: u32) -> Option<(&'static python::Version, Python)> {
-        self.processes
-            .get(&pid)?
-            .mappings
-            .iter()
+        self.mapped_by(pid)
+            .flat_map(|process| process.mappings.iter())
             .find_map(|mapping| {
                 let version = python::version(&mapping.image.name)?;
                 let moved = mapping
@@ -196,6 +194,12 @@ impl Stacks {
                 let at = version.at;
                 Some((version, Python { runtime, at }))
             })
+    }
+
+    /// By events, and by looking at what was sampled.
+    fn mapped_by(&self, pid: u32) -> impl Iterator<Item = &Process> {
+        let both = [&self.processes, &self.on_cpus];
+        both.into_iter().filter_map(move |all| all.get(&pid))
     }
 
     fn look_for_python(&mut self, pid: u32) {
@@ -542,12 +546,15 @@ impl Stacks {
     pub fn look(&mut self, pid: u32, address: u64) {
         let process = self.on_cpus.entry(pid).or_default();
         let files = &self.files;
-        files
+        let is_new = files
             .budget
             .timed(|| process.mapping_at(address).is_none() && process.read(pid, files));
         if process.mapping_at(address).is_none() {
             // Remembers where its map of compiled functions is.
             self.frame(pid, Spot::At(address));
+        }
+        if is_new == Some(true) {
+            self.look_for_python(pid);
         }
     }
 
@@ -569,8 +576,11 @@ impl Stacks {
                 Some(line),
             ));
         }
-        let process = self.on_cpus.get(&pid)?;
-        let Some(mapping) = process.mapping_at(address) else {
+        let mut mappings = self
+            .mapped_by(pid)
+            .filter_map(|process| process.mapping_at(address));
+        let Some(mapping) = mappings.next() else {
+            drop(mappings);
             let compiled = self.frame(pid, Spot::At(address));
             let name = self.name(compiled);
             return (*name != *UNKNOWN).then(|| (name.to_string(), String::new(), None));
