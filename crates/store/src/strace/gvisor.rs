@@ -38,7 +38,10 @@ impl Calls {
         let (_, rest) = rest.split_once("] [")?;
         let (task, rest) = rest.split_once("] ")?;
         let task: u64 = task.split(':').next()?.trim().parse().ok()?;
-        if let Some((program, call)) = rest.split_once(" E ") {
+        // Arguments may hold both marks.
+        let marks = [" E ", " X "].map(|mark| rest.find(mark).unwrap_or(rest.len()));
+        if marks[0] < marks[1] {
+            let (program, call) = rest.split_once(" E ")?;
             let (name, _) = call.split_once('(')?;
             self.inside.insert(task);
             let text = format!("[pid {task}] {time} {name}( <unfinished ...>");
@@ -145,6 +148,13 @@ mod tests {
         ] {
             assert_eq!(line(call).as_deref(), Some(expected));
         }
+        line("E write(0x1, 0x7f \"a X b\", 0x5)");
+        assert_eq!(
+            line("X write(0x1, 0x7f \"a E b\", 0x5) = 5 (0x5) (1.5µs)").as_deref(),
+            Some(
+                "[pid 7] 09:17:17.342492 <... write resumed>0x1, 0x7f \"a E b\", 0x5) = 5 <0.000001500>"
+            )
+        );
         for other in ["X close(0x3) = 0 (0x0) (5 apples)", "X close("] {
             assert_eq!(line(other), None, "{other}");
         }
