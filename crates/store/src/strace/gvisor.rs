@@ -148,11 +148,11 @@ mod tests {
         ] {
             assert_eq!(line(call).as_deref(), Some(expected));
         }
-        line("E write(0x1, 0x7f \"a X b\", 0x5)");
+        line("E write(0x1, 0x7f00aa112233 \"a X b\", 0x5)");
         assert_eq!(
-            line("X write(0x1, 0x7f \"a E b\", 0x5) = 5 (0x5) (1.5µs)").as_deref(),
+            line("X write(0x1, 0x7f00aa112233 \"a E b\", 0x5) = 5 (0x5) (1.5µs)").as_deref(),
             Some(
-                "[pid 7] 09:17:17.342492 <... write resumed>0x1, 0x7f \"a E b\", 0x5) = 5 <0.000001500>"
+                "[pid 7] 09:17:17.342492 <... write resumed>0x1, 0x7f00aa112233 \"a E b\", 0x5) = 5 <0.000001500>"
             )
         );
         for other in ["X close(0x3) = 0 (0x0) (5 apples)", "X close("] {
