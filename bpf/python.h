@@ -23,7 +23,8 @@ INLINE u64 word_at(u64 address)
 	return word;
 }
 
-/* The innermost frame of the current thread. In a PID namespace numbers are others: then that of the only thread. */
+/* The innermost frame of the current thread. In a PID namespace numbers differ: there, the main thread's is that of the only thread that
+ * Python knows. Other threads may be native. */
 INLINE u64 frame_of(struct task_struct *current, struct python *python)
 {
 	u64 first = word_at(word_at(python->runtime + python->at[FIRST_INTERPRETER]) + python->at[LAST_THREAD]), thread = first;
@@ -31,7 +32,7 @@ INLINE u64 frame_of(struct task_struct *current, struct python *python)
 	for (u32 each = 0; each < MOST_THREADS; each++) {
 		u64 next = word_at(thread + python->at[NEXT_THREAD]);
 		if (!thread) return 0;
-		if (word_at(thread + python->at[THREAD_NUMBER]) == (u64)current->pid || (thread == first && !next)) break;
+		if (word_at(thread + python->at[THREAD_NUMBER]) == (u64)current->pid || (thread == first && !next && current->pid == current->tgid)) break;
 		thread = next;
 	}
 	if (python->at[THROUGH]) thread = word_at(thread + python->at[THROUGH]);

@@ -36,6 +36,7 @@ mod snippets;
 mod split;
 mod store;
 mod strace;
+mod strace_rules;
 mod study;
 mod threads;
 mod why;

@@ -2,7 +2,7 @@
 
 use crate::syscall_names::is_known;
 
-/// The functions of CPython in which threads wait for what the module `threading` has: from 3.13 on, several of them sleep in the second.
+/// The functions of CPython in which threads wait for objects of the module `threading`. From 3.13 on, locks and joins share the second.
 pub const PYTHON_LOCKS: [(&str, &str); 2] = [
     ("PyThread_acquire_lock_timed", "Lock"),
     ("_PyParkingLot_Park", "Lock, RLock or join"),

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 /// More operations take too long to measure; all other calls are charged with the difference of the cheapest call.
 const MOST_OPERATIONS: usize = 8;
 
-/// So many calls are charged with the difference of the cheapest one only if no operation resembles them.
+/// If an operation is missing, at most this share of the calls may be charged at the difference of the cheapest call.
 const FEW_BARE: f64 = 0.05;
 
 /// The extra time of a program's calls in an environment.

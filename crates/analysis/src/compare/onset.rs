@@ -6,8 +6,8 @@ use super::machine::Sides;
 use super::row::ComparedRow;
 use super::verdict::{Mark, Verdict};
 
-/// A change begins in the first column that differs from the first run, if all later ones differ alike, and if that column also differs
-/// from the one before it: that a change was not known there is no sign that there was none.
+/// A change begins in the first column that differs from the first run, if all later columns differ in the same direction and that column
+/// also differs from the one before it. The last condition is needed because a verdict "not known" does not exclude a change.
 pub fn find(rows: &mut [ComparedRow], columns: &[Column], margin: f64) {
     for column in 2..columns.len() {
         let begun: Vec<Option<Mark>> = rows.iter().map(|row| lasting(row, column)).collect();

@@ -9,7 +9,7 @@ use super::rows::Row;
 use super::time::{NOT_KNOWN, RUNNABLE, time_rows};
 use super::why::ALL;
 use crate::numbers::{counted, duration, percent};
-use crate::profile::notes::{program_times, programs};
+use crate::profile::notes::programs;
 use analysis::attribute::Attribution;
 use analysis::attribute::advice::Advice;
 use analysis::attribute::blocked::Because;
@@ -21,7 +21,7 @@ use analysis::attribute::waits::Reason;
 use indexmap::IndexMap;
 use itertools::Itertools;
 use model::prose::some;
-use model::{By, CallCount, Profile};
+use model::{By, CallCount, Profile, sum_by_key};
 
 /// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
@@ -151,7 +151,7 @@ fn most_time(profile: &Profile, attribution: &Attribution) -> Option<String> {
         && let Some(longest) = longest_calls(profile)
     {
         let stops = if logged_s(profile) > 0.0 && profile.tracer.kind == "strace" {
-            " beyond strace's stops"
+            " (ranked without strace's stops)"
         } else {
             ""
         };
@@ -401,12 +401,14 @@ fn user_bound(profile: &Profile, time: &Spent) -> Option<String> {
     ))
 }
 
-/// The one of several programs that takes most of the CPU time.
+/// The one of several programs that takes most of the time in user mode.
 fn main_program(profile: &Profile) -> Option<String> {
-    let times = program_times(profile);
-    let all: u64 = times.iter().map(|(_, ns)| ns).sum();
-    let (name, ns) = times.first().filter(|_| times.len() > 1)?;
-    (2 * ns > all).then(|| name.to_string())
+    let groups = profile.groups.iter();
+    let times = sum_by_key(groups.map(|group| (group.name.as_str(), group.user_ns.unwrap_or(0))));
+    let all: u64 = times.values().sum();
+    let several = times.len() > 1;
+    let (name, _) = times.into_iter().find(|(_, ns)| several && 2 * ns > all)?;
+    Some(name.to_string())
 }
 
 /// The function that most of the samples found.

@@ -90,13 +90,7 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
         })
         .wrapping();
     let waits = rows.iter().any(|row| waiting(&row.count) > Some(0));
-    let note = match (by_threads, waits) {
-        (true, true) => Some("Waiting and us each: elapsed time, summed over threads."),
-        (true, false) => Some("us each: elapsed time, summed over threads."),
-        (false, true) => Some("Waiting: time in which nothing else in the program ran."),
-        (false, false) => None,
-    };
-    let notes = note.map(str::to_string).into_iter();
+    let notes = legend(by_threads, waits).map(str::to_string).into_iter();
     let runs = by_threads && rows.iter().any(|row| row.count.on_cpu_ns > Some(0));
     let by = if runs { "time on a CPU" } else { "time" };
     columns
@@ -109,6 +103,15 @@ pub fn table(profile: &Profile, attribution: &Attribution, most: usize) -> Table
                 .chain(programs(profile, most))
                 .chain(tree(profile, most)),
         )
+}
+
+fn legend(by_threads: bool, waits: bool) -> Option<&'static str> {
+    match (by_threads, waits) {
+        (true, true) => Some("Waiting and us each: elapsed time, summed over threads."),
+        (true, false) => Some("us each: elapsed time, summed over threads."),
+        (false, true) => Some("Waiting: time in which nothing else in the program ran."),
+        (false, false) => None,
+    }
 }
 
 fn each_s(row: &CallRow, by_threads: bool) -> f64 {

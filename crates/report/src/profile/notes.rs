@@ -273,22 +273,18 @@ fn chains(tree: &[ProcessPath]) -> IndexMap<Vec<&str>, Chain> {
 
 pub const PROGRAMS: &str = "CPU time by program";
 
-/// The CPU time of each program, in nanoseconds, the most first.
-pub fn program_times(profile: &Profile) -> Vec<(&str, u64)> {
-    let times = profile.groups.iter().flat_map(|group| {
-        let times = [group.user_ns, group.system_ns, group.cpu_ns];
-        times.map(|ns| (group.name.as_str(), ns.unwrap_or(0)))
-    });
-    let programs = sum_by_key(times).into_iter().filter(|(_, ns)| *ns > 0);
-    programs.sorted_by_key(|(_, ns)| Reverse(*ns)).collect()
-}
-
 /// `CPU time by program: cc1 1.20 s (200 processes), sh 0.30 s.`, unless one process did everything.
 pub fn programs(profile: &Profile, most: usize) -> Option<String> {
     if profile.tree.len() < 2 {
         return None;
     }
-    let programs = program_times(profile).into_iter().map(|(name, ns)| {
+    let times = profile.groups.iter().flat_map(|group| {
+        let times = [group.user_ns, group.system_ns, group.cpu_ns];
+        times.map(|ns| (group.name.as_str(), ns.unwrap_or(0)))
+    });
+    let programs = sum_by_key(times).into_iter().filter(|(_, ns)| *ns > 0);
+    let programs = programs.sorted_by_key(|(_, ns)| Reverse(*ns));
+    let programs = programs.map(|(name, ns)| {
         let paths = profile.tree.iter();
         let paths = paths.filter(|path| path.names.last().is_some_and(|last| last == name));
         let processes = match paths.map(|path| path.processes).sum() {

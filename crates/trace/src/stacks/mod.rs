@@ -10,6 +10,7 @@ mod perf_map;
 mod process;
 mod python;
 mod reader;
+mod sampled;
 
 pub use reader::Reader;
 
@@ -30,7 +31,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use sys::bpf::events::event;
 use sys::bpf::layout::gate;
-use sys::bpf::{Event, Executed, Forked, Live, Mapped, Place, Python, Sample, Script, StackKey};
+use sys::bpf::{Event, Executed, Forked, Live, Mapped, Python, Sample, Script, StackKey};
 use sys::step::{self, parse_mapping};
 use zerocopy::FromBytes;
 
@@ -466,7 +467,13 @@ impl Stacks {
             let frames = self.walked(&sample, &stack[..read]);
             let python = self.python(live.process);
             let script = python.and_then(|(version, python)| {
-                python::function_of(&memory, version, &python, live.pid)
+                python::function_of(
+                    &memory,
+                    version,
+                    &python,
+                    live.pid,
+                    live.pid == live.process,
+                )
             });
             let mut names = frames.iter().map(|frame| self.name(*frame));
             let waited_for = names.clone().find_map(|name| awaited(&name));
@@ -540,54 +547,6 @@ impl Stacks {
                     .map_or_else(|| UNKNOWN.into(), Into::into)
             })
             .clone()
-    }
-
-    /// Reads the mappings of a process that was sampled at an address, while it lives; of one that ends at once, nothing is known.
-    pub fn look(&mut self, pid: u32, address: u64) {
-        let process = self.on_cpus.entry(pid).or_default();
-        let files = &self.files;
-        let is_new = files
-            .budget
-            .timed(|| process.mapping_at(address).is_none() && process.read(pid, files));
-        if process.mapping_at(address).is_none() {
-            // Remembers where its map of compiled functions is.
-            self.frame(pid, Spot::At(address));
-        }
-        if is_new == Some(true) {
-            self.look_for_python(pid);
-        }
-    }
-
-    /// The function at a sampled place, its file, and its line in a script. A process must have been read by `look`.
-    pub fn function(&mut self, place: &Place) -> Option<(String, String, Option<i64>)> {
-        let Place {
-            process: pid,
-            address,
-            code,
-            ..
-        } = *place;
-        if code > 0 {
-            let version = self.pythons.get(&pid)?;
-            let function = self.scripts.get(&(pid, code))?;
-            let line = function.line(version.offset_of(address, code)?)?;
-            return Some((
-                function.name.to_string(),
-                function.file.to_string(),
-                Some(line),
-            ));
-        }
-        let mut mappings = self
-            .mapped_by(pid)
-            .filter_map(|process| process.mapping_at(address));
-        let Some(mapping) = mappings.next() else {
-            drop(mappings);
-            let compiled = self.frame(pid, Spot::At(address));
-            let name = self.name(compiled);
-            return (*name != *UNKNOWN).then(|| (name.to_string(), String::new(), None));
-        };
-        let offset = address - mapping.start + mapping.offset;
-        let name = self.files.budget.timed(|| mapping.image.function(offset))?;
-        Some((name, mapping.image.name.clone(), None))
     }
 }
 

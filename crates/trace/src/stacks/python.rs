@@ -167,13 +167,14 @@ pub fn function_of(
     version: &'static Version,
     python: &Python,
     thread: u32,
+    is_main: bool,
 ) -> Option<Arc<str>> {
     let memory = Memory {
         file,
         version,
         python,
     };
-    let first = memory.frame(thread)?;
+    let first = memory.frame(thread, is_main)?;
     let frames = successors(Some(first), |frame| memory.field(*frame, Field::Caller));
     let mut functions = frames.take(MOST).filter_map(|frame| memory.function(frame));
     let (function, offset) = functions.find(|(function, _)| !function.is_library)?;
@@ -195,14 +196,16 @@ impl Memory<'_> {
         self.word(object.checked_add(self.offset(field))?)
     }
 
-    /// The innermost frame of a thread. In a PID namespace numbers are others: then that of the only thread.
-    fn frame(&self, thread: u32) -> Option<u64> {
+    /// The innermost frame of a thread. In a PID namespace numbers differ: there, the main thread's is that of the only thread that Python
+    /// knows. Other threads may be native.
+    fn frame(&self, thread: u32, is_main: bool) -> Option<u64> {
         let interpreter = self.field(self.python.runtime, Field::FirstInterpreter)?;
         let last = self.field(interpreter, Field::LastThread)?;
         let threads = successors(Some(last), |state| self.field(*state, Field::NextThread));
         let states: Vec<u64> = threads.take(MOST).collect();
         let is_it = |state: &&u64| {
-            states.len() == 1 || self.field(**state, Field::ThreadNumber) == Some(thread.into())
+            is_main && states.len() == 1
+                || self.field(**state, Field::ThreadNumber) == Some(thread.into())
         };
         let state = *states.iter().find(is_it)?;
         let holder = match self.offset(Field::Through) {
